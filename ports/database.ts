@@ -1,0 +1,70 @@
+import type { Tx, TxParam, TxRow } from "./tx.ts";
+
+/** One step of a schema's history. */
+export interface MigrationStep {
+  /** 1, 2, 3, ... without a gap. */
+  readonly version: number;
+  /** What it does, in a few words: `create jobs`. */
+  readonly name: string;
+  /** The statements that make it. `{schema}` stands for the quoted schema name. */
+  readonly up: string;
+  /** The statements that undo it. */
+  readonly down: string;
+}
+
+/** A transaction that {@linkcode Database.transaction} began. */
+export type Transaction = Tx;
+
+/** How a transaction is begun. */
+export interface TransactionOptions {
+  /** Default `read committed`. */
+  readonly isolation?: "read committed" | "repeatable read" | "serializable";
+}
+
+/** Told by a subscription to a channel. */
+export interface ChannelObserver {
+  /** A message arrived. */
+  message(payload: string): void;
+  /** Listening has begun, or begun again after a gap in which messages may have been lost: look for yourself. */
+  ready(): void;
+}
+
+/** Ends a subscription. */
+export interface Subscription {
+  /** Whether messages can arrive at all. False behind a transaction pooler; then poll. */
+  readonly listening: boolean;
+  /** Ends it. */
+  close(): Promise<void>;
+}
+
+/** A PostgreSQL database as the parts that keep tables of their own see it. The one place that begins transactions. */
+export interface Database {
+  /** The schema that the tables live in, quoted for SQL. */
+  readonly quotedSchema: string;
+
+  /** Runs one statement by itself. `{schema}` in it stands for the quoted schema name. */
+  query(text: string, params?: readonly TxParam[]): Promise<readonly TxRow[]>;
+
+  /**
+   * Runs a function inside a transaction: commits when it resolves, rolls back when it throws.
+   *
+   * @throws {ConnectionTimeoutError} no connection came free within the bound; nothing was done.
+   */
+  transaction<T>(body: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
+
+  /** Subscribes to a channel of this schema. All subscriptions share one connection, which recovers by itself. */
+  listen(channel: string, observer: ChannelObserver): Promise<Subscription>;
+
+  /** Sends a message to a channel of this schema, at once. */
+  notify(channel: string, payload: string): Promise<void>;
+
+  /**
+   * Brings the tables of one part to its newest step. Idempotent, and safe when many processes do it at once.
+   *
+   * @throws {SchemaVersionError} the schema is newer than the steps.
+   */
+  migrate(name: string, steps: readonly MigrationStep[]): Promise<void>;
+
+  /** The version that the tables of one part are at; 0 when there are none. */
+  migratedTo(name: string): Promise<number>;
+}

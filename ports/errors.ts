@@ -1,0 +1,288 @@
+/** The conditions that a caller may want to catch, each with the fields needed to act on it. */
+
+/** A composition has faults. All of them are listed, not just the first. */
+export class CompositionError extends Error {
+  /** The name of the class. */
+  override readonly name = "CompositionError";
+  /** One sentence each, naming the declaration and what was expected. */
+  readonly faults: readonly string[];
+
+  /** Joins the faults into one message. */
+  constructor(faults: readonly string[]) {
+    super(
+      `Cannot build the runtime, the composition has ${faults.length} fault(s):\n- ${faults.join("\n- ")}`,
+    );
+    this.faults = faults;
+  }
+}
+
+/** A job of a kind that no registrar declares was to be enqueued. */
+export class UndeclaredKindError extends Error {
+  /** The name of the class. */
+  override readonly name = "UndeclaredKindError";
+  /** The kind that was asked for. */
+  readonly kind: string;
+
+  /** Names the kind and what is declared. */
+  constructor(kind: string, declared: Iterable<string>) {
+    super(
+      `Cannot enqueue a job of kind ${JSON.stringify(kind)}: it is not declared, declared are ${
+        list(declared)
+      }`,
+    );
+    this.kind = kind;
+  }
+}
+
+/** A queue that the queue table does not hold was named. */
+export class UndeclaredQueueError extends Error {
+  /** The name of the class. */
+  override readonly name = "UndeclaredQueueError";
+  /** The queue that was asked for. */
+  readonly queue: string;
+
+  /** Names the queue and what is declared. */
+  constructor(queue: string, declared: Iterable<string>) {
+    super(
+      `Cannot use the queue ${JSON.stringify(queue)}: it is not declared, declared are ${list(declared)}`,
+    );
+    this.queue = queue;
+  }
+}
+
+/** A periodic that no registrar declares was named. */
+export class UndeclaredPeriodicError extends Error {
+  /** The name of the class. */
+  override readonly name = "UndeclaredPeriodicError";
+  /** The periodic that was asked for. */
+  readonly periodic: string;
+
+  /** Names the periodic and what is declared. */
+  constructor(periodic: string, declared: Iterable<string>) {
+    super(
+      `Cannot run the periodic ${JSON.stringify(periodic)}: it is not declared, declared are ${
+        list(declared)
+      }`,
+    );
+    this.periodic = periodic;
+  }
+}
+
+/** A value is not JSON, or JSON that the store can't hold. Nothing was sent to the database. */
+export class InvalidJsonError extends TypeError {
+  /** The name of the class. */
+  override readonly name = "InvalidJsonError";
+  /** Where in the value: `args.items[3].note`. */
+  readonly path: string;
+
+  /** Names the path, what is there and what was expected. */
+  constructor(path: string, found: string) {
+    super(`Cannot store ${path} as JSON: ${found}`);
+    this.path = path;
+  }
+}
+
+/** A value is larger than a documented bound. */
+export class TooLargeError extends RangeError {
+  /** The name of the class. */
+  override readonly name = "TooLargeError";
+  /** The bound that was passed, in the unit that the message names. */
+  readonly max: number;
+
+  /** Names the thing, its size and its bound. */
+  constructor(what: string, actual: number, max: number, unit: string) {
+    super(`Cannot store ${what} of ${actual} ${unit}: the most is ${max} ${unit}`);
+    this.max = max;
+  }
+}
+
+/** An option is out of its range. */
+export class InvalidOptionError extends RangeError {
+  /** The name of the class. */
+  override readonly name = "InvalidOptionError";
+  /** The option's name. */
+  readonly option: string;
+
+  /** Names the option, its value and what was expected. */
+  constructor(option: string, value: unknown, expected: string) {
+    super(`Cannot use ${option} ${show(value)}: expected ${expected}`);
+    this.option = option;
+  }
+}
+
+/** There is no job of this id. It never committed, or retention has purged it. */
+export class JobNotFoundError extends Error {
+  /** The name of the class. */
+  override readonly name = "JobNotFoundError";
+  /** The id that was asked for. */
+  readonly jobId: string;
+
+  /** Names the id. */
+  constructor(jobId: string) {
+    super(`There is no job ${jobId}: it never committed, or retention has purged it`);
+    this.jobId = jobId;
+  }
+}
+
+/** A job that is running can't be put back in line. Cancel it first, or wait for its end. */
+export class JobRunningError extends Error {
+  /** The name of the class. */
+  override readonly name = "JobRunningError";
+  /** The job that runs. */
+  readonly jobId: string;
+
+  /** Names the id. */
+  constructor(jobId: string) {
+    super(`Cannot retry job ${jobId} while it runs: cancel it first, or wait for its end`);
+    this.jobId = jobId;
+  }
+}
+
+/** A job can't be put back in line: a newer job of the same kind and args holds its unique key. */
+export class UniqueConflictError extends Error {
+  /** The name of the class. */
+  override readonly name = "UniqueConflictError";
+  /** The job that was to be retried. */
+  readonly jobId: string;
+  /** The job that holds the key. */
+  readonly holderId: string;
+
+  /** Names both jobs. */
+  constructor(jobId: string, holderId: string) {
+    super(`Cannot retry job ${jobId}: job ${holderId} of the same kind and args holds its unique key`);
+    this.jobId = jobId;
+    this.holderId = holderId;
+  }
+}
+
+/** The run is no longer the job's: it was cancelled, rescued, or has ended already. */
+export class FenceLostError extends Error {
+  /** The name of the class. */
+  override readonly name = "FenceLostError";
+  /** The job of the run. */
+  readonly jobId: string;
+
+  /** Names the job and what the handler should do. */
+  constructor(jobId: string) {
+    super(
+      `Cannot complete job ${jobId} in this transaction: the run is no longer the job's ` +
+        `(cancelled, rescued or ended). Roll back: another run does or did the work`,
+    );
+    this.jobId = jobId;
+  }
+}
+
+/** Another transaction got in the way (SQLSTATE class 40). Run the whole transaction again. */
+export class TransactionConflictError extends Error {
+  /** The name of the class. */
+  override readonly name = "TransactionConflictError";
+  /** The five-character SQLSTATE. */
+  readonly sqlState: string;
+
+  /** Keeps the driver's error as the cause. */
+  constructor(sqlState: string, options: ErrorOptions) {
+    super(
+      `Another transaction got in the way (SQLSTATE ${sqlState}): run the whole transaction again`,
+      options,
+    );
+    this.sqlState = sqlState;
+  }
+}
+
+/** The database can't be reached, or the connection broke. Whether the statement took effect is unknown. */
+export class DatabaseUnavailableError extends Error {
+  /** The name of the class. */
+  override readonly name = "DatabaseUnavailableError";
+
+  /** Keeps the driver's error as the cause. */
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+  }
+}
+
+/** No connection came free within the bound. Nothing was sent. */
+export class ConnectionTimeoutError extends Error {
+  /** The name of the class. */
+  override readonly name = "ConnectionTimeoutError";
+  /** How long was waited, in ms. */
+  readonly waitedMs: number;
+
+  /** Names the wait and what to change. */
+  constructor(waitedMs: number, options?: ErrorOptions) {
+    super(
+      `No database connection came free within ${waitedMs} ms: raise the pool or the server's limit`,
+      options,
+    );
+    this.waitedMs = waitedMs;
+  }
+}
+
+/** The database refused the values of a statement (SQLSTATE class 22 or 23). Nothing was stored. */
+export class RefusedValueError extends Error {
+  /** The name of the class. */
+  override readonly name = "RefusedValueError";
+  /** The five-character SQLSTATE. */
+  readonly sqlState: string;
+
+  /** Keeps the driver's error as the cause. */
+  constructor(sqlState: string, message: string, options: ErrorOptions) {
+    super(message, options);
+    this.sqlState = sqlState;
+  }
+}
+
+/** The database's schema is not the one that this program needs. */
+export class SchemaVersionError extends Error {
+  /** The name of the class. */
+  override readonly name = "SchemaVersionError";
+  /** The version that the database has; 0 when there is none. */
+  readonly found: number;
+  /** The version that the program needs. */
+  readonly needed: number;
+
+  /** Says which one must change. */
+  constructor(name: string, found: number, needed: number) {
+    const remedy = found < needed
+      ? "run migrate() or the migrate program first"
+      : "this program is older than the database's schema, deploy a newer one";
+    super(
+      `Cannot start on schema ${name}: it is at version ${found}, this program needs ${needed}: ${remedy}`,
+    );
+    this.found = found;
+    this.needed = needed;
+  }
+}
+
+/** The pool is smaller than what the runtime needs to work at all. */
+export class PoolTooSmallError extends RangeError {
+  /** The name of the class. */
+  override readonly name = "PoolTooSmallError";
+  /** The size that was given. */
+  readonly size: number;
+  /** The smallest size that works. */
+  readonly needed: number;
+
+  /** Names both numbers. */
+  constructor(size: number, needed: number) {
+    super(`Cannot run with a pool of ${size} connection(s): the runtime needs at least ${needed}`);
+    this.size = size;
+    this.needed = needed;
+  }
+}
+
+/** The runtime was used in a state in which it can't serve the call. */
+export class RuntimeStateError extends Error {
+  /** The name of the class. */
+  override readonly name = "RuntimeStateError";
+}
+
+function list(names: Iterable<string>): string {
+  const quoted = [...names].map((name) => JSON.stringify(name));
+  return quoted.length === 0 ? "none" : quoted.join(", ");
+}
+
+function show(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (value instanceof Date && Number.isNaN(value.getTime())) return "Invalid Date";
+  return String(value);
+}

@@ -1,0 +1,130 @@
+import type { Json } from "./json.ts";
+import type { Log } from "./log.ts";
+import type { Permissions } from "./kind.ts";
+import type { Tx } from "./tx.ts";
+
+/**
+ * Does the work of one kind. It may run more than once for one job (at least once), so it is idempotent.
+ * What it returns is kept as the job's output, at most 64 KiB of JSON.
+ *
+ * - return: the job is completed;
+ * - `throw snooze(ms)`: again after at least that long, no attempt is spent;
+ * - `throw discard(reason)`: never again;
+ * - any other throw: again after the kind's backoff, until the attempts are used up.
+ */
+export type Handler = (args: Json, ctx: JobContext) => Promise<Json | void> | Json | void;
+
+/** What a handler knows and can do beside its args. */
+export interface JobContext {
+  /** The job's id. The same on every attempt. */
+  readonly id: string;
+  /** The job's kind. */
+  readonly kind: string;
+  /** The queue that the job came from. */
+  readonly queue: string;
+  /** Which try this is; 1 is the first. Snoozes do not count. */
+  readonly attempt: number;
+  /** How many tries the job has in all. */
+  readonly maxAttempts: number;
+  /** Aborts at the timeout, at a cancel and when the runtime stops. Its reason says which. */
+  readonly signal: AbortSignal;
+  /** A log whose lines carry the job's kind and id. */
+  readonly log: Log;
+  /**
+   * Stores how far the run is, from 0 to 1, with a short note. Durable and throttled: the newest call wins.
+   *
+   * @throws {InvalidOptionError} when `done` is not from 0 to 1.
+   */
+  progress(done: number, note?: string): void;
+  /**
+   * Writes the job's completion through the handler's own transaction: its writes and the completion commit
+   * together or not at all. Return after it has committed; the returned value is not kept then.
+   *
+   * @throws {FenceLostError} when the run is no longer the job's. Roll back.
+   */
+  completeIn(tx: Tx, output?: Json): Promise<void>;
+  /**
+   * Runs another module's default export in a host process that has only the permissions given here.
+   * Input and output are JSON. The way to a walled-off part of a handler.
+   */
+  call(module: string | URL, input: Json, options?: CallOptions): Promise<Json>;
+}
+
+/** How {@linkcode JobContext.call} runs its module. */
+export interface CallOptions {
+  /** What the host process may do beside reading its own code. Default nothing. */
+  readonly permissions?: Permissions;
+  /** The limit of the call, in ms. Default 30,000. */
+  readonly timeout?: number;
+}
+
+/** What `throw snooze(ms)` throws. Known by a mark, not by its class: threads have classes of their own. */
+export class Snooze extends Error {
+  /** The name of the class. */
+  override readonly name = "Snooze";
+  /** How long the job waits at least, in ms. */
+  readonly delayMs: number;
+  /** The mark. */
+  readonly millraceOutcome: "snooze" = "snooze" as const;
+
+  /** Use {@linkcode snooze}. */
+  constructor(delayMs: number) {
+    super(`Snoozed for ${delayMs} ms`);
+    this.delayMs = delayMs;
+  }
+}
+
+/** What `throw discard(reason)` throws. */
+export class Discard extends Error {
+  /** The name of the class. */
+  override readonly name = "Discard";
+  /** Why the job can never succeed. */
+  readonly reason: string;
+  /** The mark. */
+  readonly millraceOutcome: "discard" = "discard" as const;
+
+  /** Use {@linkcode discard}. */
+  constructor(reason: string) {
+    super(reason);
+    this.reason = reason;
+  }
+}
+
+/**
+ * Throw it to run the job again after at least `delayMs`, without spending an attempt. Below 0 or not a number
+ * counts as 0, and the most is 10 years.
+ *
+ * @example
+ * ```ts ignore
+ * if (!(await reportIsReady())) throw snooze(60_000);
+ * ```
+ */
+export function snooze(delayMs: number): Snooze {
+  return new Snooze(delayMs);
+}
+
+/**
+ * Throw it to end the job for good, whatever attempts it has left.
+ *
+ * @example
+ * ```ts ignore
+ * if (response.status === 410) throw discard("the receiver is gone");
+ * ```
+ */
+export function discard(reason: string): Discard {
+  return new Discard(reason);
+}
+
+/** Whether a thrown value is a snooze, also one of another thread's or another copy of this module. */
+export function isSnooze(thrown: unknown): thrown is Snooze {
+  return mark(thrown) === "snooze";
+}
+
+/** Whether a thrown value is a discard, also one of another thread's or another copy of this module. */
+export function isDiscard(thrown: unknown): thrown is Discard {
+  return mark(thrown) === "discard";
+}
+
+function mark(thrown: unknown): unknown {
+  return typeof thrown === "object" && thrown !== null ? Reflect.get(thrown, "millraceOutcome") : undefined;
+}

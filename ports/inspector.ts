@@ -1,0 +1,121 @@
+import type { JobDetail, JobId, JobState, JobSummary } from "./job.ts";
+import type { CancelResult } from "./jobs.ts";
+import type { Json } from "./json.ts";
+
+/** Counts of one kind. */
+export interface KindOverview {
+  /** The kind. */
+  readonly kind: string;
+  /** Whether this process declares it. A kind can be on rows only, or declared only. */
+  readonly declared: boolean;
+  /** How many jobs are in each state. */
+  readonly states: Readonly<Record<JobState, number>>;
+}
+
+/** How long the oldest due job of a queue and priority has waited. */
+export interface WaitingOverview {
+  /** The queue. */
+  readonly queue: string;
+  /** The priority. */
+  readonly priority: number;
+  /** Age of its oldest due job, in ms. */
+  readonly oldestMs: number;
+}
+
+/** The whole at a glance. */
+export interface Overview {
+  /** Counts of each kind, declared ones that never ran included, by name. */
+  readonly kinds: readonly KindOverview[];
+  /** How many jobs are in each state. */
+  readonly states: Readonly<Record<JobState, number>>;
+  /** Age of the oldest due job, in ms; null when none waits. */
+  readonly oldestPendingMs: number | null;
+  /** The same per queue and priority, where one waits: priority is strict, so a starved one shows here. */
+  readonly waiting: readonly WaitingOverview[];
+  /** Jobs that were put aside because no process that claimed them declares their kind. */
+  readonly undeclared: number;
+  /** The size of the tables and their indexes, in bytes; 0 where nothing is stored. */
+  readonly bytes: number;
+}
+
+/** Which jobs a list holds. */
+export interface JobFilter {
+  /** Of this kind. */
+  readonly kind?: string;
+  /** Of this queue. */
+  readonly queue?: string;
+  /** In this state. */
+  readonly state?: JobState;
+  /** Whose args contain this object (as jsonb's `@>` means it). */
+  readonly args?: Json;
+  /** Older than this job, for the next page. */
+  readonly before?: JobId;
+  /** At most this many, 1 to 1,000. Default 50. */
+  readonly limit?: number;
+}
+
+/** One run of a periodic. */
+export interface PeriodicRun {
+  /** Its job. */
+  readonly jobId: JobId;
+  /** When it ended, ISO 8601. */
+  readonly finishedAt: string;
+  /** How it ended. */
+  readonly state: JobState;
+  /** What the handler returned; null when there is nothing. */
+  readonly output: Json;
+  /** The last error's message; null when it went well. */
+  readonly error: string | null;
+}
+
+/** A periodic and what is known of its runs. */
+export interface PeriodicStatus {
+  /** Its name. */
+  readonly name: string;
+  /** `every 60000 ms` or the cron expression with its zone. */
+  readonly schedule: string;
+  /** When it is next due, ISO 8601. */
+  readonly nextRunAt: string | null;
+  /** The tick that was last taken, ISO 8601; null before the first. */
+  readonly lastTickAt: string | null;
+  /** The job that waits or runs now; null when none does. */
+  readonly currentJobId: JobId | null;
+  /** The last run that ended; null before the first. */
+  readonly lastRun: PeriodicRun | null;
+  /** The last 20 runs, newest first. */
+  readonly runs: readonly PeriodicRun[];
+}
+
+/** Looks at jobs and mends them. */
+export interface Inspector {
+  /** Counts, ages and sizes; of one kind when one is named. */
+  overview(kind?: string): Promise<Overview>;
+
+  /** Jobs, newest first, with a preview of their args. */
+  list(filter?: JobFilter): Promise<JobSummary[]>;
+
+  /** One job whole; null when there is none. */
+  get(id: JobId): Promise<JobDetail | null>;
+
+  /**
+   * Puts a job that is not running back in line, due now, its errors kept, with at least one more attempt.
+   *
+   * @throws {JobNotFoundError} there is none.
+   * @throws {JobRunningError} it runs.
+   * @throws {UniqueConflictError} a newer job holds its unique key.
+   */
+  retry(id: JobId): Promise<void>;
+
+  /** Calls a job off. */
+  cancel(id: JobId): Promise<CancelResult>;
+
+  /** The declared periodics, by name. */
+  periodic(): Promise<PeriodicStatus[]>;
+
+  /**
+   * Makes one run now, beside the schedule. When one waits or runs already, that one's id is returned.
+   *
+   * @throws {UndeclaredPeriodicError} the name is not declared.
+   */
+  runPeriodic(name: string): Promise<JobId>;
+}

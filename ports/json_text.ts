@@ -1,0 +1,146 @@
+import { InvalidJsonError, TooLargeError } from "./errors.ts";
+import type { Json } from "./json.ts";
+import { ARGS_DEPTH_MAX } from "./limits.ts";
+
+/** What {@linkcode toJsonText} checks against. */
+export interface JsonTextOptions {
+  /** The root of the path in messages, such as `args`. */
+  readonly name: string;
+  /** The longest text that is accepted, in bytes of UTF-8. */
+  readonly maxBytes: number;
+}
+
+/**
+ * Checks that a value is JSON which survives the round trip exactly, and returns its text.
+ *
+ * @throws {InvalidJsonError} for what is not JSON (undefined, BigInt, NaN, functions, dates, class instances,
+ *   cycles), for U+0000 (jsonb can't hold it) and for half a surrogate pair, with the path in the value.
+ * @throws {TooLargeError} when the text is longer than `maxBytes`.
+ */
+export function toJsonText(value: unknown, options: JsonTextOptions): string {
+  check(value, [options.name], new Set());
+  const text = JSON.stringify(value);
+  // A UTF-16 code unit is at most 3 bytes of UTF-8, so most texts need no counting.
+  if (text.length * 3 > options.maxBytes) {
+    const bytes = new TextEncoder().encode(text).length;
+    if (bytes > options.maxBytes) throw new TooLargeError(options.name, bytes, options.maxBytes, "bytes");
+  }
+  return text;
+}
+
+/**
+ * Reads JSON text and refuses what a JavaScript number would change: an integer beyond 2^53 that another
+ * program stored. Reading it as a neighbouring number would point a handler at the wrong record.
+ *
+ * @throws {InvalidJsonError} naming the path and the digits.
+ */
+export function parseJsonText(text: string, name: string): Json {
+  // Only a run of 16 digits can be an unsafe integer. Most texts have none, and take the fast way.
+  if (!/\d{16}|\d[eE]\+?\d/.test(text)) return JSON.parse(text);
+  const unsafe = unsafeNumbers(text, name)[0];
+  if (unsafe !== undefined) {
+    throw new InvalidJsonError(
+      unsafe.path,
+      `the integer ${unsafe.digits} is beyond 2^53 and a JavaScript number would change it, store it as a string`,
+    );
+  }
+  return JSON.parse(text);
+}
+
+/** An integer in a JSON text that a JavaScript number can't hold. */
+export interface UnsafeNumber {
+  /** Where it is: `args.items[3]`. */
+  readonly path: string;
+  /** Its digits as they are stored. */
+  readonly digits: string;
+}
+
+/** Lists the integers of a JSON text that a JavaScript number would change. Empty for almost every text. */
+export function unsafeNumbers(text: string, name: string): UnsafeNumber[] {
+  const found: UnsafeNumber[] = [];
+  const unsafe = Symbol("unsafe");
+  type Marked = { [unsafe]: string };
+  const root = JSON.parse(text, function (_key, value, context?: { source?: string }) {
+    const source = context?.source;
+    if (typeof value !== "number" || source === undefined || Number.isSafeInteger(value)) return value;
+    return Number.isInteger(value) || !Number.isFinite(value) ? { [unsafe]: source } satisfies Marked : value;
+  });
+  const walk = (value: unknown, path: string): void => {
+    if (typeof value !== "object" || value === null) return;
+    if (unsafe in value) {
+      const digits = (value as Marked)[unsafe];
+      // 1e300 is exact enough to whoever wrote it so; a run of digits is an identifier.
+      if (/^-?\d+$/.test(digits) && BigInt(digits) !== BigInt(Number(digits))) found.push({ path, digits });
+      return;
+    }
+    for (const [key, inner] of Object.entries(value)) walk(inner, childPath(path, key, Array.isArray(value)));
+  };
+  walk(root, name);
+  return found;
+}
+
+function check(value: unknown, path: string[], above: Set<object>): void {
+  switch (typeof value) {
+    case "boolean":
+      return;
+    case "string":
+      return checkString(value, path);
+    case "number":
+      if (!Number.isFinite(value)) throw refuse(path, `${value} is no JSON number`);
+      return;
+    case "object":
+      break;
+    case "bigint":
+      throw refuse(path, `a BigInt (${value}n) is no JSON, pass a string`);
+    default:
+      throw refuse(path, `${typeof value} is no JSON`);
+  }
+  if (value === null) return;
+  if (above.has(value)) throw refuse(path, "it contains itself");
+  if (above.size >= ARGS_DEPTH_MAX) throw refuse(path, `it is nested deeper than ${ARGS_DEPTH_MAX} levels`);
+  above.add(value);
+  if (Array.isArray(value)) checkArray(value, path, above);
+  else checkObject(value, path, above);
+  above.delete(value);
+}
+
+function checkArray(value: readonly unknown[], path: string[], above: Set<object>): void {
+  for (let index = 0; index < value.length; index++) {
+    path.push(`[${index}]`);
+    check(value[index], path, above);
+    path.pop();
+  }
+}
+
+function checkObject(value: object, path: string[], above: Set<object>): void {
+  const prototype = Object.getPrototypeOf(value);
+  // Another realm's Object.prototype is not ours; what makes an object plain is that nothing stands above it.
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+    const name = value.constructor?.name || "an unnamed class";
+    const hint = value instanceof Date ? ", pass toISOString()" : ", pass a plain object";
+    throw refuse(path, `an instance of ${name} is no JSON${hint}`);
+  }
+  if ("toJSON" in value && typeof value.toJSON === "function") {
+    throw refuse(path, "an object with toJSON is no JSON");
+  }
+  for (const [key, inner] of Object.entries(value)) {
+    path.push(childPath("", key, false));
+    checkString(key, path);
+    check(inner, path, above);
+    path.pop();
+  }
+}
+
+function checkString(value: string, path: string[]): void {
+  if (value.includes("\0")) throw refuse(path, "it holds U+0000, which jsonb can't store");
+  if (!value.isWellFormed()) throw refuse(path, "it holds half a surrogate pair");
+}
+
+function refuse(path: readonly string[], found: string): InvalidJsonError {
+  return new InvalidJsonError(path.join(""), found);
+}
+
+function childPath(path: string, key: string, inArray: boolean): string {
+  if (inArray) return `${path}[${key}]`;
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
+}

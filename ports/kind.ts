@@ -1,0 +1,114 @@
+import type { Backoff } from "./backoff.ts";
+import type { Handler } from "./handler.ts";
+
+/**
+ * One kind of job: a name and how its jobs run. Data, handed over at construction.
+ *
+ * @example
+ * ```ts
+ * import type { Kind } from "@millrace/millrace";
+ * const mail: Kind = {
+ *   name: "order.mail",
+ *   queue: "default",
+ *   maxAttempts: 5,
+ *   timeout: 30_000,
+ *   handler: new URL("./order_mail.ts", import.meta.url),
+ * };
+ * ```
+ */
+export interface Kind {
+  /** Unique, stable (it is stored on rows), at most 128 characters. `periodic:` is reserved. */
+  readonly name: string;
+  /** A queue of the queue table. */
+  readonly queue: string;
+  /** How many tries a job has, at least 1. */
+  readonly maxAttempts: number;
+  /** The limit of one attempt, in ms, counted from the handler's start. */
+  readonly timeout: number;
+  /** The delay after a failed attempt, in ms. Default {@linkcode DefaultBackoff}; +-10 % jitter is added. */
+  readonly backoff?: Backoff;
+  /**
+   * A module specifier (string or URL) whose default export runs in a worker thread; a relative path counts from
+   * the working directory. Or a function, run in the main thread: for light work that is trusted.
+   */
+  readonly handler: Handler | string | URL;
+  /** A thread of the runtime's own process, or one in a host process. Default `thread`. */
+  readonly isolation?: "thread" | "process";
+  /** Runs the kind in a host process with these permissions, and only these. */
+  readonly permissions?: Permissions;
+  /** Runs each job alone in a host process that is killed above this much memory, in bytes. At least 64 MiB. */
+  readonly memory?: number;
+  /** A thread for each job of this kind alone, for handlers that compute. Default false. */
+  readonly ownThread?: boolean;
+}
+
+/** Names what a host process may do. `true` means all of it, a list names what; what is absent is denied. */
+export interface Permissions {
+  /** Paths that may be read, beside the handler's own code. */
+  readonly read?: true | readonly string[];
+  /** Paths that may be written. */
+  readonly write?: true | readonly string[];
+  /** Hosts that may be reached: `host`, `host:port`. */
+  readonly net?: true | readonly string[];
+  /** Hosts and IPv4 ranges that may not be reached, checked on the resolved address. Beats `net`. */
+  readonly denyNet?: readonly string[];
+  /** Environment variables that may be read. */
+  readonly env?: true | readonly string[];
+  /** Programs that may be started. */
+  readonly run?: true | readonly string[];
+  /** System information that may be read. */
+  readonly sys?: true | readonly string[];
+  /** Native libraries that may be loaded. */
+  readonly ffi?: true | readonly string[];
+  /** Hosts that code may be imported from. */
+  readonly import?: true | readonly string[];
+}
+
+/** One line of the queue table. */
+export interface Queue {
+  /** Unique, stable (it is stored on rows), at most 128 characters. `maintenance` exists by itself. */
+  readonly name: string;
+  /** How many handlers of this queue run at once in one process, 1 to 10,000. */
+  readonly concurrency: number;
+}
+
+/** Work that the fleet does at fixed times: once per tick, however many processes there are. */
+export type Periodic = PeriodicEvery | PeriodicCron;
+
+/** What both sorts of periodic have. */
+export interface PeriodicBase {
+  /** Unique, stable, at most 118 characters. Its jobs are of the kind `periodic:NAME`. */
+  readonly name: string;
+  /** As for a {@linkcode Kind}. Args are `{}`. */
+  readonly handler: Handler | string | URL;
+  /** Whether it runs at once when it has never run. Default true. */
+  readonly runAtStart?: boolean;
+  /** As for a {@linkcode Kind}. */
+  readonly isolation?: "thread" | "process";
+  /** As for a {@linkcode Kind}. */
+  readonly permissions?: Permissions;
+  /** As for a {@linkcode Kind}. */
+  readonly memory?: number;
+}
+
+/** Ticks at multiples of a period since 1970-01-01T00:00:00Z. */
+export interface PeriodicEvery extends PeriodicBase {
+  /** The period in ms, at least 100. */
+  readonly every: number;
+}
+
+/** Ticks at the times of a cron expression in a time zone. */
+export interface PeriodicCron extends PeriodicBase {
+  /** Five fields, or six with seconds first. */
+  readonly cron: string;
+  /** An IANA name such as `Europe/Vienna`, or `UTC`. Always said: the host's zone is never used. */
+  readonly timezone: string;
+}
+
+/** What one domain contributes. Later parts of Millrace add to it, so every member is optional. */
+export interface Registrar {
+  /** Kinds of job. */
+  readonly kinds?: readonly Kind[];
+  /** Work at fixed times. */
+  readonly periodics?: readonly Periodic[];
+}

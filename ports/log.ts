@@ -1,0 +1,40 @@
+/** Fields of a log line. Secrets and args are never among them. */
+export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** The four levels, in rising order. */
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+/** A structured log: what happened, to which job, what happens next. */
+export interface Log {
+  /** For whoever develops. */
+  debug(event: string, fields?: LogFields): void;
+  /** Life-cycle: started, leading, stopping. */
+  info(event: string, fields?: LogFields): void;
+  /** Something went wrong and is being handled. */
+  warn(event: string, fields?: LogFields): void;
+  /** Something went wrong and a person should look. */
+  error(event: string, fields?: LogFields): void;
+}
+
+/** What {@linkcode createLog} needs. */
+export interface LogOptions {
+  /** Takes one finished line, without a newline. */
+  readonly write: (line: string) => void;
+  /** The lowest level that is written. Default `info`. */
+  readonly level?: LogLevel;
+}
+
+const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
+
+/** A log that writes one JSON object a line: `time`, `level`, `event` and the fields. */
+export function createLog(options: LogOptions): Log {
+  const lowest = LEVELS.indexOf(options.level ?? "info");
+  const at = (level: LogLevel) => (event: string, fields: LogFields = {}): void => {
+    if (LEVELS.indexOf(level) < lowest) return;
+    options.write(JSON.stringify({ time: new Date().toISOString(), level, event, ...fields }));
+  };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+/** A log that drops everything. */
+export const silentLog: Log = createLog({ write: () => {}, level: "error" });

@@ -1,0 +1,27 @@
+/**
+ * The ports: what Millrace is, told in declarations. Upper layers see these and nothing else.
+ *
+ * The words, used the same everywhere: a **job** is one piece of durable work of a **kind**; it waits in a **queue**
+ * until a process **claims** it, which begins a **run**; a run of a handler that is counted against the limit is an
+ * **attempt**; a **registrar** is what one domain contributes, a **composition** all of them with the queue table.
+ *
+ * @module
+ */
+export * from "./backoff.ts";
+export * from "./composition.ts";
+export * from "./database.ts";
+export * from "./errors.ts";
+export * from "./executor.ts";
+export * from "./handler.ts";
+export * from "./inspector.ts";
+export * from "./job.ts";
+export * from "./jobs.ts";
+export * from "./json.ts";
+export * from "./json_text.ts";
+export * from "./kind.ts";
+export * from "./limits.ts";
+export * from "./log.ts";
+export * from "./runtime.ts";
+export * from "./schedule.ts";
+export * from "./store.ts";
+export * from "./tx.ts";

@@ -1,0 +1,41 @@
+import type { Inspector } from "./inspector.ts";
+import type { FinalState, JobId } from "./job.ts";
+import type { Jobs } from "./jobs.ts";
+import type { Json } from "./json.ts";
+
+/** What {@linkcode Runtime.wait} answers. */
+export type WaitResult =
+  | { readonly done: false }
+  | {
+    readonly done: true;
+    /** How the job ended. */
+    readonly state: FinalState;
+    /** What its handler returned; null when there is nothing. */
+    readonly output: Json;
+    /** The last error's message; null when there is none. */
+    readonly error: string | null;
+  };
+
+/** Enqueues, inspects and, once started, works. */
+export interface Runtime extends Jobs, Inspector, AsyncDisposable {
+  /**
+   * Resolves with the final state of a job, or `{ done: false }` at the deadline. A process waits for at most 64
+   * different jobs at once; past that it answers `{ done: false }` at once. Waits on one job share a waiter.
+   */
+  wait(id: JobId, maxMs: number): Promise<WaitResult>;
+
+  /**
+   * Starts to work. It checks the schema's version and that every handler module loads, and migrates nothing.
+   *
+   * @throws {CompositionError} a handler module does not load; all that do not are listed.
+   * @throws {SchemaVersionError} the schema is not the one that this program needs.
+   * @throws {RuntimeStateError} it was stopped; a runtime starts once.
+   */
+  start(): Promise<void>;
+
+  /**
+   * Claims no more, waits up to the grace for running jobs, then aborts them; what did not end is back in line at
+   * once without having spent an attempt. Idempotent, and safe before `start()`.
+   */
+  stop(): Promise<void>;
+}

@@ -1,0 +1,357 @@
+import type { JobFilter, PeriodicRun } from "./inspector.ts";
+import type { FailureClass, FinalState, JobDetail, JobId, JobState, JobSummary } from "./job.ts";
+import type { CancelResult } from "./jobs.ts";
+import type { Tx } from "./tx.ts";
+
+/**
+ * Where jobs are kept: the seam between the runtime and a database. An author of an adapter implements this one
+ * interface, hands it to the runtime, and runs the conformance suite. It may grow with a minor version.
+ *
+ * Every time in it is the store's own clock. Every method that changes a run is fenced by (id, run): a run that is no
+ * longer the job's changes nothing.
+ */
+export interface Store {
+  /** How a handler's own transaction completes its job; null where handlers have no transaction with the store. */
+  readonly completion: Completion | null;
+
+  /** Checks that the store can be used: reachable, schema at the needed version, enough connections. */
+  open(): Promise<void>;
+
+  /** Ends all connections. Idempotent. */
+  close(): Promise<void>;
+
+  /**
+   * Writes jobs, all or none, and returns an id for each, in order. With a transaction it is written through it. A
+   * unique job whose key is held yields the holder's id.
+   *
+   * @throws {RefusedValueError} the database refused a value; nothing was stored.
+   */
+  insert(jobs: readonly NewJob[], tx?: Tx): Promise<Inserted[]>;
+
+  /** Calls one job off; through the transaction when there is one. */
+  cancel(id: JobId, tx?: Tx): Promise<CancelResult>;
+
+  /**
+   * Takes due jobs of a queue for `owner`, first priority first, oldest first, and raises their run and attempt. The
+   * first `free` of them count as started with the claim; the others must be told to {@linkcode Store.started} first.
+   */
+  claim(request: ClaimRequest): Promise<Claimed[]>;
+
+  /** In how many ms the next job of a queue falls due that is not due yet; null when there is none. */
+  nextDue(queue: string): Promise<number | null>;
+
+  /** Records that claimed jobs start now, before their handlers do: only such a job pays when the process dies. */
+  started(owner: string, runs: readonly RunRef[]): Promise<void>;
+
+  /** Ends runs: to a final state, or back in line. Rows that another transaction holds are left out as `locked`. */
+  settle(owner: string, settlements: readonly Settlement[]): Promise<SettleResult>;
+
+  /** Stores the progress of runs. */
+  progress(entries: readonly ProgressEntry[]): Promise<void>;
+
+  /** Records this process, under an id of its own that is never used again. */
+  register(owner: Owner): Promise<void>;
+
+  /** Takes this process off the record. Its jobs must have been settled. */
+  unregister(owner: string): Promise<void>;
+
+  /** Renews this process's heartbeat and reads everyone's. */
+  beat(owner: string): Promise<Beat>;
+
+  /**
+   * Puts back the jobs of a process whose heartbeat still has the value `beat`, and then forgets the process.
+   * What was started has spent its attempt; what was only claimed is free.
+   */
+  rescue(owner: string, beat: string, error: RescueError): Promise<Rescued>;
+
+  /** Takes or renews the lease of the leader. At most one process holds it at any time of the store's clock. */
+  lead(owner: string, leaseMs: number): Promise<boolean>;
+
+  /** Gives the lease up, if this process holds it. */
+  resign(owner: string): Promise<void>;
+
+  /** What is stored of periodics; those never seen are made. */
+  periodics(names: readonly string[]): Promise<PeriodicRow[]>;
+
+  /**
+   * Takes a tick and enqueues its job in one transaction, if the last tick is still `expected` and no run waits or
+   * runs. Null when it was not taken.
+   */
+  takeTick(request: TakeTick): Promise<JobId | null>;
+
+  /** Enqueues one run of a periodic beside its schedule, or returns the id of the one that waits or runs. */
+  runPeriodic(job: NewJob, periodic: string): Promise<JobId>;
+
+  /** Deletes at most `limit` ended jobs that are older than their retention, with their unique keys. */
+  purge(request: Purge): Promise<number>;
+
+  /** Puts jobs of these kinds that were put aside as undeclared back in line. Called when a process starts. */
+  recall(kinds: readonly string[]): Promise<void>;
+
+  /** Counts and ages, over all kinds or one. */
+  counts(kind?: string): Promise<Counts>;
+
+  /** Jobs, newest first. The filter is checked already. */
+  list(filter: JobFilter & { readonly limit: number }): Promise<JobSummary[]>;
+
+  /** One job whole; null when there is none. */
+  get(id: JobId): Promise<JobDetail | null>;
+
+  /** Puts a job back in line. Returns its queue. Throws as {@linkcode Inspector.retry} says. */
+  retry(id: JobId): Promise<string>;
+
+  /** Of these jobs, those that have ended. */
+  finals(ids: readonly JobId[]): Promise<Final[]>;
+
+  /** Sends messages to every process on this store, this one included. May be lost. */
+  signal(messages: readonly Signal[]): Promise<void>;
+
+  /** Subscribes to signals. `ready` comes when listening begins, and again after a gap. */
+  subscribe(observer: SignalObserver): Promise<SignalSubscription>;
+}
+
+/** The text of one statement that completes a job, run through the handler's own `Tx`. */
+export interface Completion {
+  /** Its placeholders are $1 the id, $2 the run, $3 the output as JSON text or null. A row means it took effect. */
+  readonly text: string;
+}
+
+/** A job to be written. All is checked already. */
+export interface NewJob {
+  /** A declared kind. */
+  readonly kind: string;
+  /** A declared queue. */
+  readonly queue: string;
+  /** The args as JSON text. */
+  readonly args: string;
+  /** 1 to 4. */
+  readonly priority: number;
+  /** At least 1. */
+  readonly maxAttempts: number;
+  /** Not before this instant, ISO 8601; null is now. */
+  readonly runAt: string | null;
+  /** Whether kind and args are a unique key. */
+  readonly unique: boolean;
+}
+
+/** A job that was written, or the one that holds its unique key. */
+export interface Inserted {
+  /** The id. */
+  readonly id: JobId;
+  /** Whether it was found, not made. */
+  readonly existed: boolean;
+}
+
+/** What is to be claimed. */
+export interface ClaimRequest {
+  /** The process that claims. */
+  readonly owner: string;
+  /** From this queue. */
+  readonly queue: string;
+  /** At most this many. */
+  readonly limit: number;
+  /** The first so many start at once. */
+  readonly free: number;
+}
+
+/** A claimed job. */
+export interface Claimed {
+  /** The id. */
+  readonly id: JobId;
+  /** The number of this claim. */
+  readonly run: number;
+  /** The kind, perhaps one that this process does not declare. */
+  readonly kind: string;
+  /** Which try this is. */
+  readonly attempt: number;
+  /** How many there are. */
+  readonly maxAttempts: number;
+  /** The args as JSON text. */
+  readonly args: string;
+  /** Whether it must run alone. */
+  readonly alone: boolean;
+}
+
+/** Names one run of one job. */
+export interface RunRef {
+  /** The job. */
+  readonly id: JobId;
+  /** The claim. */
+  readonly run: number;
+}
+
+/** The end of one run. The attempt was counted by the claim. */
+export type Settlement =
+  | RunRef & {
+    /** To a final state. A cancel that was asked for makes it `cancelled`, whatever is said here. */
+    readonly to: FinalState;
+    /** The output as JSON text. */
+    readonly output: string | null;
+    /** The error of this attempt. */
+    readonly error: SettledError | null;
+  }
+  | RunRef & {
+    /** Back in line; if a cancel was asked for, to `cancelled`. */
+    readonly to: "retry" | "snooze" | "release" | "put aside";
+    /** In how many ms it is due. */
+    readonly delayMs: number;
+    /** The error of this attempt, of a retry. */
+    readonly error: SettledError | null;
+    /** Whether its next run is made alone. */
+    readonly alone: boolean;
+  };
+
+/** The error of an attempt as it is stored; the store adds the attempt's number and the time. */
+export interface SettledError {
+  /** What sort of failure. */
+  readonly class: FailureClass;
+  /** The message, cut already. */
+  readonly message: string;
+  /** The stack, cut already. */
+  readonly stack?: string;
+}
+
+/** What became of settlements. A run in neither list was fenced off: it is no longer the job's. */
+export interface SettleResult {
+  /** Those that took effect, with the state that the job is in now. */
+  readonly settled: readonly { readonly id: JobId; readonly run: number; readonly state: JobState }[];
+  /** Those whose row another transaction holds. Come back for them. */
+  readonly locked: readonly RunRef[];
+}
+
+/** How far a run is. */
+export interface ProgressEntry extends RunRef {
+  /** From 0 to 1. */
+  readonly done: number;
+  /** The note. */
+  readonly note: string | null;
+}
+
+/** One process. */
+export interface Owner {
+  /** Random, new at every start. */
+  readonly id: string;
+  /** For people: host and process id. */
+  readonly name: string;
+  /** The queues that it works. */
+  readonly queues: readonly string[];
+}
+
+/** The answer to a heartbeat. */
+export interface Beat {
+  /** False when this process was rescued meanwhile: it must start no more jobs and register anew. */
+  readonly alive: boolean;
+  /** The store's clock, ms since the epoch. */
+  readonly nowMs: number;
+  /** Every process with the value of its last heartbeat, which changes at each. */
+  readonly owners: readonly { readonly id: string; readonly beat: string }[];
+}
+
+/** What is recorded with a started job whose process died. */
+export interface RescueError {
+  /** For people. */
+  readonly message: string;
+}
+
+/** What a rescue did. */
+export interface Rescued {
+  /** Back in line with an attempt spent. */
+  readonly retried: readonly JobId[];
+  /** Ended: it was the last attempt. */
+  readonly discarded: readonly JobId[];
+  /** Back in line for free: claimed, not started. */
+  readonly released: readonly JobId[];
+  /** Ended, for a cancel had been asked for. */
+  readonly cancelled: readonly JobId[];
+  /** Whether all is done and the process forgotten; otherwise come back. */
+  readonly complete: boolean;
+  /** The queues that have jobs again. */
+  readonly queues: readonly string[];
+}
+
+/** What is stored of a periodic. */
+export interface PeriodicRow {
+  /** Its name. */
+  readonly name: string;
+  /** The last tick taken, ms since the epoch; null before the first. */
+  readonly lastTickMs: number | null;
+  /** The job that waits or runs. */
+  readonly currentJobId: JobId | null;
+  /** The runs that ended, newest first, at most 20. */
+  readonly runs: readonly PeriodicRun[];
+  /** The store's clock, ms since the epoch. */
+  readonly nowMs: number;
+}
+
+/** A tick to be taken. */
+export interface TakeTick {
+  /** The periodic. */
+  readonly periodic: string;
+  /** The last tick as it was read. */
+  readonly expectedMs: number | null;
+  /** The tick to take. */
+  readonly tickMs: number;
+  /** Its job. */
+  readonly job: NewJob;
+}
+
+/** What retention deletes. */
+export interface Purge {
+  /** Completed jobs older than this, in ms. */
+  readonly completedMs: number;
+  /** Discarded and cancelled ones older than this, in ms. */
+  readonly othersMs: number;
+  /** At most so many rows. */
+  readonly limit: number;
+}
+
+/** What {@linkcode Store.counts} counts. */
+export interface Counts {
+  /** Jobs per kind and state; what is 0 may be left out. */
+  readonly states: readonly { readonly kind: string; readonly state: JobState; readonly count: number }[];
+  /** The age of the oldest due job per queue and priority, in ms. */
+  readonly waiting: readonly {
+    readonly queue: string;
+    readonly priority: number;
+    readonly oldestMs: number;
+  }[];
+  /** Jobs put aside as undeclared. */
+  readonly undeclared: number;
+  /** The size of the tables and indexes, in bytes. */
+  readonly bytes: number;
+}
+
+/** A job that has ended. */
+export interface Final {
+  /** The job. */
+  readonly id: JobId;
+  /** How it ended. */
+  readonly state: FinalState;
+  /** The output as JSON text. */
+  readonly output: string | null;
+  /** The last error's message. */
+  readonly error: string | null;
+}
+
+/** A message between processes. Every one is a hint: what is lost is found by polling. */
+export type Signal =
+  | { readonly type: "ready"; readonly queue: string }
+  | { readonly type: "cancel"; readonly id: JobId }
+  | { readonly type: "wait"; readonly id: JobId }
+  | { readonly type: "final"; readonly id: JobId };
+
+/** Told by a subscription to signals. */
+export interface SignalObserver {
+  /** A signal arrived. */
+  signal(signal: Signal): void;
+  /** Listening begins, or begins again after a gap: look for yourself. */
+  ready(): void;
+}
+
+/** A subscription to signals. */
+export interface SignalSubscription {
+  /** Whether signals can arrive at all. False behind a transaction pooler; then only polling finds work. */
+  readonly listening: boolean;
+  /** Ends it. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,22 @@
+/** A value that one statement's placeholder can carry. The SQL casts it: `$1::text::jsonb`. */
+export type TxParam = string | number | null;
+
+/** A row as an object of column names. */
+export type TxRow = Record<string, unknown>;
+
+/**
+ * An open transaction of the caller's own driver, as far as Millrace needs it. Structural on purpose: a
+ * postgres.js `TransactionSql` is one as it stands, other drivers need a line.
+ *
+ * @example
+ * ```ts ignore
+ * await sql.begin(async (tx) => {
+ *   await tx`insert into orders (id) values (${id})`;
+ *   await jobs.with(tx).enqueue("order.mail", { id });
+ * });
+ * ```
+ */
+export interface Tx {
+  /** Runs one statement inside the transaction and resolves to its rows. */
+  unsafe(text: string, params: TxParam[]): PromiseLike<readonly TxRow[]>;
+}
