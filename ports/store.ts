@@ -22,13 +22,17 @@ export interface Store {
 
   /**
    * Writes jobs, all or none, and returns an id for each, in order. With a transaction it is written through it. A
-   * unique job whose key is held yields the holder's id.
+   * unique job whose key is held yields the holder's id. The runtime signals what is ready after a call without
+   * transaction; with one the store does it itself, at the commit.
    *
    * @throws {RefusedValueError} the database refused a value; nothing was stored.
    */
   insert(jobs: readonly NewJob[], tx?: Tx): Promise<Inserted[]>;
 
-  /** Calls one job off; through the transaction when there is one. */
+  /**
+   * Calls one job off; through the transaction when there is one. For a running job the runtime signals the cancel
+   * after a call without transaction; with one the store does it itself, at the commit.
+   */
   cancel(id: JobId, tx?: Tx): Promise<CancelResult>;
 
   /**
@@ -245,6 +249,8 @@ export interface Beat {
   readonly nowMs: number;
   /** Every process with the value of its last heartbeat, which changes at each. */
   readonly owners: readonly { readonly id: string; readonly beat: string }[];
+  /** This process's running jobs that are to be cancelled, in case the signal was lost. */
+  readonly cancelRequested: readonly JobId[];
 }
 
 /** What is recorded with a started job whose process died. */
@@ -277,6 +283,8 @@ export interface PeriodicRow {
   readonly lastTickMs: number | null;
   /** The job that waits or runs. */
   readonly currentJobId: JobId | null;
+  /** When it was first seen, ms since the epoch: where its ticks count from when it does not run at start. */
+  readonly sinceMs: number;
   /** The runs that ended, newest first, at most 20. */
   readonly runs: readonly PeriodicRun[];
   /** The store's clock, ms since the epoch. */
