@@ -1,0 +1,450 @@
+import { JobNotFoundError, JobRunningError, UniqueConflictError } from "../../ports/errors.ts";
+import type { JobFilter } from "../../ports/inspector.ts";
+import { isFinal, type JobDetail, type JobId, type JobSummary } from "../../ports/job.ts";
+import type { CancelResult } from "../../ports/jobs.ts";
+import type {
+  Beat,
+  Claimed,
+  ClaimRequest,
+  Completion,
+  Counts,
+  Final,
+  Inserted,
+  NewJob,
+  Owner,
+  PeriodicRow,
+  ProgressEntry,
+  Purge,
+  Rescued,
+  RescueError,
+  RunRef,
+  Settlement,
+  SettleResult,
+  Signal,
+  SignalObserver,
+  SignalSubscription,
+  Store,
+  TakeTick,
+} from "../../ports/store.ts";
+import type { Tx } from "../../ports/tx.ts";
+import { contains } from "./containment.ts";
+import {
+  cancelledRow,
+  claimedRow,
+  endedRow,
+  holdsKey,
+  type JobRow,
+  newRow,
+  rescuedRow,
+  retriedRow,
+  settledRow,
+  waits,
+} from "./job_row.ts";
+import { JobTable } from "./job_table.ts";
+import { detail, summary } from "./job_view.ts";
+import { COMPLETION_TEXT, type MemoryTx } from "./memory_tx.ts";
+import { overviewCounts } from "./overview_counts.ts";
+import { OwnerTable } from "./owner_table.ts";
+import { PeriodicTable } from "./periodic_table.ts";
+import { SignalBoard } from "./signal_board.ts";
+import { type Staged, Transactions } from "./transactions.ts";
+import { uniqueKey } from "./unique_key.ts";
+
+/** How a {@linkcode MemoryStore} is made. */
+export interface MemoryStoreOptions {
+  /** The store's clock, ms since the epoch. Default `Date.now`. */
+  readonly clock?: () => number;
+}
+
+/** Makes an empty store in memory. Several runtimes of one process can share it. */
+export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  return new MemoryStore(options);
+}
+
+/**
+ * The `Store` port without a database, for unit tests: the same promises as on PostgreSQL, for as long as the
+ * process lives. Transactions are begun with {@linkcode MemoryStore.begin}.
+ */
+export class MemoryStore implements Store {
+  /** How a transaction in memory completes a job. */
+  readonly completion: Completion = { text: COMPLETION_TEXT };
+
+  readonly #clock: () => number;
+  readonly #jobs: JobTable;
+  readonly #owners = new OwnerTable();
+  readonly #periodics = new PeriodicTable();
+  readonly #signals = new SignalBoard();
+  readonly #transactions = new Transactions();
+  #lastSeq = 0;
+
+  /** Use {@linkcode createMemoryStore}. */
+  constructor(options: MemoryStoreOptions = {}) {
+    this.#clock = options.clock ?? Date.now;
+    this.#jobs = new JobTable((row) => {
+      if (row.periodic !== null) this.#periodics.ended(row.periodic, row);
+    });
+  }
+
+  /** Begins a transaction. What is done with it is seen by no one until it commits. */
+  begin(): MemoryTx {
+    return this.#transactions.begin({
+      complete: (tx, id, run, output) => this.#complete(tx, id, run, output),
+      commit: (tx) => this.#commit(tx),
+      rollback: (tx) => void this.#transactions.end(tx),
+    });
+  }
+
+  /** There is nothing to check. */
+  open(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** There is nothing to end: the jobs stay for the other runtimes on this store, and for the next one. */
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /**
+   * Writes jobs, all or none.
+   *
+   * @throws {TypeError} the transaction is not an open one of this store.
+   */
+  async insert(jobs: readonly NewJob[], tx?: Tx): Promise<Inserted[]> {
+    const mine = tx === undefined ? undefined : this.#transactions.staged(tx);
+    const keys = jobs.filter((job) => job.unique).map(uniqueKey);
+    return await this.#transactions.unlocked(
+      () => first(keys, (key) => this.#transactions.lockerOfKey(key, mine)),
+      () => jobs.map((job) => this.#insert(job, null, mine)),
+    );
+  }
+
+  /**
+   * Calls one job off.
+   *
+   * @throws {TypeError} the transaction is not an open one of this store.
+   */
+  async cancel(id: JobId, tx?: Tx): Promise<CancelResult> {
+    const mine = tx === undefined ? undefined : this.#transactions.staged(tx);
+    return await this.#transactions.unlocked(() => this.#transactions.lockerOfRow(id, mine), () => {
+      const row = this.#row(id, mine);
+      if (row === undefined) return { result: "gone", state: null };
+      if (isFinal(row.state)) return { result: "final", state: row.state };
+      const next = cancelledRow(row, this.#clock());
+      this.#write(next, mine);
+      mine?.signals.push({ type: next.state === "running" ? "cancel" : "final", id });
+      return { result: next.state === "running" ? "requested" : "cancelled", state: next.state };
+    });
+  }
+
+  /** Takes due jobs. A process that is not registered gets none: no one would rescue them. */
+  claim(request: ClaimRequest): Promise<Claimed[]> {
+    if (!this.#owners.has(request.owner)) return Promise.resolve([]);
+    const nowMs = this.#clock();
+    const rows = this.#jobs.line(request.queue).due(nowMs, request.limit, (row) => !this.#isLocked(row.id));
+    return Promise.resolve(rows.map((row, index) => {
+      const next = claimedRow(row, request.owner, index < request.free, nowMs);
+      this.#jobs.put(next);
+      const { id, run, kind, attempt, maxAttempts, args, alone } = next;
+      return { id, run, kind, attempt, maxAttempts, args, alone };
+    }));
+  }
+
+  /** In how many ms the next job of a queue falls due that is not due yet. */
+  nextDue(queue: string): Promise<number | null> {
+    const nowMs = this.#clock();
+    const dueMs = this.#jobs.line(queue).nextDueMs(nowMs);
+    return Promise.resolve(dueMs === null ? null : dueMs - nowMs);
+  }
+
+  /** Records that claimed jobs start now. */
+  started(_owner: string, runs: readonly RunRef[]): Promise<void> {
+    for (const ref of runs) this.#amend(ref, { started: true });
+    return Promise.resolve();
+  }
+
+  /** Ends runs. */
+  settle(_owner: string, settlements: readonly Settlement[]): Promise<SettleResult> {
+    const settled = [];
+    const locked: RunRef[] = [];
+    for (const settlement of settlements) {
+      const { id, run } = settlement;
+      const row = this.#jobs.get(id);
+      if (row === undefined || !isRun(row, settlement)) continue;
+      if (this.#isLocked(id)) {
+        locked.push({ id, run });
+        continue;
+      }
+      const next = settledRow(row, settlement, this.#clock());
+      this.#jobs.put(next);
+      settled.push({ id, run, state: next.state });
+    }
+    return Promise.resolve({ settled, locked });
+  }
+
+  /** Stores the progress of runs. */
+  progress(entries: readonly ProgressEntry[]): Promise<void> {
+    for (const entry of entries) {
+      const { done, note } = entry;
+      this.#amend(entry, { progress: note === null ? { done } : { done, note } });
+    }
+    return Promise.resolve();
+  }
+
+  /** Records a process. */
+  register(owner: Owner): Promise<void> {
+    this.#owners.register(owner);
+    return Promise.resolve();
+  }
+
+  /** Takes a process off the record. */
+  unregister(owner: string): Promise<void> {
+    this.#owners.forget(owner);
+    return Promise.resolve();
+  }
+
+  /** Renews a heartbeat and reads everyone's. */
+  beat(owner: string): Promise<Beat> {
+    const alive = this.#owners.beat(owner);
+    const cancelRequested = [...this.#jobs.all()]
+      .filter((row) => row.state === "running" && row.owner === owner && row.cancelRequested)
+      .map((row) => row.id);
+    return Promise.resolve({ alive, nowMs: this.#clock(), owners: this.#owners.all(), cancelRequested });
+  }
+
+  /** Puts back the jobs of a process that is gone. */
+  rescue(owner: string, beat: string, error: RescueError): Promise<Rescued> {
+    const retried: JobId[] = [];
+    const discarded: JobId[] = [];
+    const released: JobId[] = [];
+    const cancelled: JobId[] = [];
+    const queues = new Set<string>();
+    let complete = true;
+    const rows = this.#owners.stands(owner, beat)
+      ? [...this.#jobs.all()].filter((row) => row.state === "running" && row.owner === owner)
+      : [];
+    for (const row of rows) {
+      if (this.#isLocked(row.id)) {
+        complete = false;
+        continue;
+      }
+      const next = rescuedRow(row, error.message, this.#clock());
+      this.#jobs.put(next);
+      if (next.state === "cancelled") cancelled.push(row.id);
+      else if (next.state === "discarded") discarded.push(row.id);
+      else (row.started ? retried : released).push(row.id);
+      if (waits(next)) queues.add(row.queue);
+    }
+    if (complete && this.#owners.stands(owner, beat)) this.#owners.forget(owner);
+    return Promise.resolve({ retried, discarded, released, cancelled, complete, queues: [...queues] });
+  }
+
+  /** Takes or renews the leader's lease. */
+  lead(owner: string, leaseMs: number): Promise<boolean> {
+    return Promise.resolve(this.#owners.lead(owner, leaseMs, this.#clock()));
+  }
+
+  /** Gives the lease up. */
+  resign(owner: string): Promise<void> {
+    this.#owners.resign(owner);
+    return Promise.resolve();
+  }
+
+  /** What is stored of periodics. */
+  periodics(names: readonly string[]): Promise<PeriodicRow[]> {
+    const nowMs = this.#clock();
+    return Promise.resolve(names.map((name) => {
+      const { lastTickMs, currentJobId, sinceMs, runs } = this.#periodics.record(name, nowMs);
+      return { name, lastTickMs, currentJobId, sinceMs, runs: [...runs], nowMs };
+    }));
+  }
+
+  /** Takes a tick and enqueues its job. */
+  takeTick(request: TakeTick): Promise<JobId | null> {
+    const record = this.#periodics.record(request.periodic, this.#clock());
+    if (record.lastTickMs !== request.expectedMs || record.currentJobId !== null) {
+      return Promise.resolve(null);
+    }
+    record.lastTickMs = request.tickMs;
+    return Promise.resolve(this.#insert(request.job, request.periodic).id);
+  }
+
+  /** Makes one run of a periodic beside its schedule. */
+  runPeriodic(job: NewJob, periodic: string): Promise<JobId> {
+    return Promise.resolve(
+      this.#periodics.record(periodic, this.#clock()).currentJobId ?? this.#insert(job, periodic).id,
+    );
+  }
+
+  /** Deletes ended jobs whose retention is over. */
+  purge(request: Purge): Promise<number> {
+    const nowMs = this.#clock();
+    let purged = 0;
+    for (const row of this.#jobs.all()) {
+      if (purged >= request.limit) break;
+      const keptMs = row.state === "completed" ? request.completedMs : request.othersMs;
+      const isOver = isFinal(row.state) && nowMs - row.finishedAtMs! >= keptMs;
+      if (!isOver || this.#isLocked(row.id)) continue;
+      this.#jobs.delete(row);
+      purged++;
+    }
+    return Promise.resolve(purged);
+  }
+
+  /** Puts jobs that were put aside as undeclared back in line. */
+  recall(kinds: readonly string[]): Promise<void> {
+    for (const row of [...this.#jobs.all()]) {
+      if (!row.putAside || !waits(row) || !kinds.includes(row.kind) || this.#isLocked(row.id)) continue;
+      this.#jobs.put({ ...row, putAside: false, scheduledAtMs: this.#clock() });
+    }
+    return Promise.resolve();
+  }
+
+  /** Counts and ages. */
+  counts(kind?: string): Promise<Counts> {
+    return Promise.resolve(overviewCounts(this.#jobs, kind, this.#clock()));
+  }
+
+  /** Jobs, newest first. */
+  list(filter: JobFilter & { readonly limit: number }): Promise<JobSummary[]> {
+    const { kind, queue, state, args, limit } = filter;
+    const before = filter.before === undefined ? Infinity : Number(filter.before);
+    const rows: JobRow[] = [];
+    // Ids rise in the order of commit only nearly, so the order of the map is not the order of the ids.
+    for (const row of [...this.#jobs.all()].sort((one, other) => other.seq - one.seq)) {
+      if (rows.length >= limit) break;
+      if (row.seq >= before) continue;
+      if (kind !== undefined && row.kind !== kind) continue;
+      if (queue !== undefined && row.queue !== queue) continue;
+      if (state !== undefined && row.state !== state) continue;
+      if (args !== undefined && !contains(JSON.parse(row.args), args)) continue;
+      rows.push(row);
+    }
+    return Promise.resolve(rows.map(summary));
+  }
+
+  /** One job whole. */
+  get(id: JobId): Promise<JobDetail | null> {
+    const row = this.#jobs.get(id);
+    return Promise.resolve(row === undefined ? null : detail(row));
+  }
+
+  /** Puts a job back in line. */
+  async retry(id: JobId): Promise<string> {
+    const key = this.#jobs.get(id)?.key ?? null;
+    return await this.#transactions.unlocked(
+      () =>
+        this.#transactions.lockerOfRow(id) ??
+          (key === null ? undefined : this.#transactions.lockerOfKey(key)),
+      () => {
+        const row = this.#jobs.get(id);
+        if (row === undefined) throw new JobNotFoundError(id);
+        if (row.state === "running") throw new JobRunningError(id);
+        const holder = row.key === null ? undefined : this.#jobs.holder(row.key);
+        if (holder !== undefined && holder !== id) throw new UniqueConflictError(id, holder);
+        this.#jobs.put(retriedRow(row, this.#clock()));
+        if (row.periodic !== null) this.#periodics.inLine(row.periodic, id);
+        return row.queue;
+      },
+    );
+  }
+
+  /** Of these jobs, those that have ended. */
+  finals(ids: readonly JobId[]): Promise<Final[]> {
+    const finals: Final[] = [];
+    for (const id of ids) {
+      const row = this.#jobs.get(id);
+      if (row === undefined || !isFinal(row.state)) continue;
+      finals.push({ id, state: row.state, output: row.output, error: row.errors.at(-1)?.message ?? null });
+    }
+    return Promise.resolve(finals);
+  }
+
+  /** Sends messages to every runtime on this store. */
+  signal(messages: readonly Signal[]): Promise<void> {
+    this.#signals.send(messages);
+    return Promise.resolve();
+  }
+
+  /** Subscribes to signals. */
+  subscribe(observer: SignalObserver): Promise<SignalSubscription> {
+    return Promise.resolve(this.#signals.subscribe(observer));
+  }
+
+  #insert(job: NewJob, periodic: string | null, mine?: Staged): Inserted {
+    const key = job.unique ? uniqueKey(job) : null;
+    const holder = key === null ? undefined : this.#holder(key, mine);
+    if (holder !== undefined) return { id: holder, existed: true };
+    const row = newRow(job, { seq: ++this.#lastSeq, key, periodic, nowMs: this.#clock() });
+    this.#write(row, mine);
+    mine?.signals.push({ type: "ready", queue: row.queue });
+    if (periodic !== null) this.#periodics.inLine(periodic, row.id);
+    return { id: row.id, existed: false };
+  }
+
+  async #complete(tx: MemoryTx, id: JobId, run: number, output: string | null): Promise<boolean> {
+    const mine = this.#transactions.staged(tx);
+    return await this.#transactions.unlocked(() => this.#transactions.lockerOfRow(id, mine), () => {
+      const row = this.#row(id, mine);
+      // A cancel that came first stands.
+      if (row === undefined || !isRun(row, { id, run }) || row.cancelRequested) return false;
+      this.#write(endedRow(row, "completed", output, this.#clock()), mine);
+      mine.signals.push({ type: "final", id });
+      return true;
+    });
+  }
+
+  #commit(tx: MemoryTx): void {
+    const staged = this.#transactions.end(tx);
+    for (const row of staged.rows.values()) this.#jobs.put(row);
+    this.#signals.send(staged.signals);
+  }
+
+  /** The version of a job that a transaction sees, or everyone. */
+  #row(id: JobId, mine: Staged | undefined): JobRow | undefined {
+    return mine?.rows.get(id) ?? this.#jobs.get(id);
+  }
+
+  /** Who holds a key, as a transaction sees it, or everyone. */
+  #holder(key: string, mine: Staged | undefined): JobId | undefined {
+    const staged = mine?.keys.get(key);
+    return staged === undefined ? this.#jobs.holder(key) : staged ?? undefined;
+  }
+
+  #write(row: JobRow, mine: Staged | undefined): void {
+    if (mine === undefined) {
+      this.#jobs.put(row);
+      return;
+    }
+    mine.rows.set(row.id, row);
+    if (row.key === null) return;
+    const holder = this.#holder(row.key, mine);
+    if (holdsKey(row) && holder === undefined) mine.keys.set(row.key, row.id);
+    if (!holdsKey(row) && holder === row.id) mine.keys.set(row.key, null);
+  }
+
+  /** Changes what does not decide a job's fate, also while a transaction holds its row. */
+  #amend(ref: RunRef, change: Partial<Pick<JobRow, "started" | "progress">>): void {
+    const row = this.#jobs.get(ref.id);
+    if (row === undefined || !isRun(row, ref)) return;
+    this.#jobs.put({ ...row, ...change });
+    const staged = this.#transactions.lockerOfRow(ref.id);
+    const version = staged?.rows.get(ref.id);
+    if (version !== undefined) staged?.rows.set(ref.id, { ...version, ...change });
+  }
+
+  #isLocked(id: JobId): boolean {
+    return this.#transactions.lockerOfRow(id) !== undefined;
+  }
+}
+
+function isRun(row: JobRow, ref: RunRef): boolean {
+  return row.state === "running" && row.run === ref.run;
+}
+
+function first<T, R>(items: readonly T[], find: (item: T) => R | undefined): R | undefined {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
