@@ -1,0 +1,130 @@
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { compose, type CompositionInput, periodicKind } from "./composition.ts";
+import { CompositionError, InvalidOptionError } from "./errors.ts";
+import type { Kind, Periodic } from "./kind.ts";
+import type { Schedule } from "./schedule.ts";
+
+// Ticks every minute; knows one wrong expression.
+const schedule: Schedule = {
+  check(cron, timezone) {
+    if (cron === "wrong") throw new InvalidOptionError("cron", cron, "five fields");
+    if (timezone === "") throw new InvalidOptionError("timezone", timezone, "an IANA name");
+  },
+  next: (_cron, _timezone, afterMs) => (Math.floor(afterMs / 60_000) + 1) * 60_000,
+};
+
+const kind: Kind = { name: "mail", queue: "default", maxAttempts: 3, timeout: 1000, handler: () => {} };
+const every: Periodic = { name: "sweep", every: 1000, handler: () => {} };
+
+function faultsOf(input: CompositionInput): readonly string[] {
+  return assertThrows(() => compose(input, schedule), CompositionError).faults;
+}
+
+function faultsOfKind(change: Record<string, unknown>): readonly string[] {
+  return faultsOf({ registrars: [{ kinds: [{ ...kind, ...change } as Kind] }] });
+}
+
+Deno.test("compose() puts kinds, queues and periodics together", () => {
+  const composition = compose({
+    registrars: [{ kinds: [kind] }, { periodics: [every] }, {}],
+    queues: [{ name: "default", concurrency: 2 }],
+  }, schedule);
+  assertEquals([...composition.kinds.keys()], ["mail", "periodic:sweep"]);
+  assertEquals([...composition.queues.keys()].sort(), ["default", "maintenance"]);
+  assertEquals([...composition.periodics.keys()], ["sweep"]);
+});
+
+Deno.test("compose() gives maintenance 2, and default 5 only where no table is given", () => {
+  const concurrency = (input: CompositionInput) =>
+    [...compose(input, schedule).queues.values()].map((queue) => [queue.name, queue.concurrency]);
+  assertEquals(concurrency({ registrars: [] }), [["maintenance", 2], ["default", 5]]);
+  assertEquals(concurrency({ registrars: [], queues: [] }), [["maintenance", 2]]);
+  assertEquals(concurrency({ registrars: [], queues: [{ name: "maintenance", concurrency: 4 }] }), [[
+    "maintenance",
+    4,
+  ]]);
+});
+
+const FAULTY: readonly [string, Record<string, unknown>, string][] = [
+  ["no name", { name: "" }, "the name is empty"],
+  ["a name that is no text", { name: undefined }, "the name is empty"],
+  ["a name of 129 characters", { name: "x".repeat(129) }, "129 characters"],
+  ["a control character in its name", { name: "a\nb" }, "control character"],
+  ["white space around its name", { name: " mail" }, "white space"],
+  ["a periodic's name", { name: "periodic:x" }, "periodic:"],
+  ["an unknown queue", { queue: "mial" }, '"mial" is not declared, declared are "maintenance", "default"'],
+  ["0 attempts", { maxAttempts: 0 }, "maxAttempts is 0"],
+  ["a half attempt", { maxAttempts: 1.5 }, "maxAttempts is 1.5"],
+  ["no timeout", { timeout: undefined }, "timeout is undefined"],
+  ["a timeout of 0", { timeout: 0 }, "timeout is 0"],
+  ["an endless timeout", { timeout: Infinity }, "timeout is Infinity"],
+  ["no handler", { handler: undefined }, "no handler"],
+  ["an empty handler", { handler: "" }, "empty string"],
+  ["a backoff that is no function", { backoff: 5 }, "backoff is number"],
+  ["an unknown isolation", { isolation: "vm" }, '"thread" or "process"'],
+  ["a memory cap below 64 MiB", { memory: 1000, handler: "./x.ts" }, "64 MiB"],
+  ["permissions for a function", { permissions: {} }, "main thread"],
+];
+
+for (const [what, change, message] of FAULTY) {
+  Deno.test(`compose() refuses a kind with ${what}`, () => {
+    const faults = faultsOfKind(change);
+    assertEquals(faults.length, 1, faults.join("; "));
+    assertStringIncludes(faults[0]!, message);
+  });
+}
+
+Deno.test("compose() refuses what is declared twice", () => {
+  const faults = faultsOf({
+    registrars: [{ kinds: [kind], periodics: [every] }, { kinds: [kind], periodics: [every] }],
+    queues: [{ name: "default", concurrency: 1 }, { name: "default", concurrency: 2 }],
+  });
+  assertEquals(faults, [
+    'queue "default" is declared twice',
+    'kind "mail" is declared twice',
+    'periodic "sweep" is declared twice',
+  ]);
+});
+
+Deno.test("compose() refuses a periodic without a period, with both, and with a bad expression or zone", () => {
+  const handler = () => {};
+  const periodics = [
+    { name: "none", handler },
+    { name: "both", every: 1000, cron: "* * * * *", timezone: "UTC", handler },
+    { name: "fast", every: 99, handler },
+    { name: "wrong", cron: "wrong", timezone: "UTC", handler },
+    { name: "nowhere", cron: "* * * * *", timezone: "", handler },
+  ] as unknown as Periodic[];
+  const faults = faultsOf({ registrars: [{ periodics }] });
+  for (const [index, part] of ["neither", "both", "at least 100", '"wrong"', "IANA"].entries()) {
+    assertStringIncludes(faults[index]!, part);
+  }
+  assertEquals(faults.length, 5);
+});
+
+Deno.test("compose() reports all faults of a composition at once, in one message", () => {
+  const error = assertThrows(() =>
+    compose({
+      registrars: [{
+        kinds: [{ ...kind, name: "", queue: "gone", maxAttempts: 0, timeout: -1, handler: "" }],
+        periodics: [{ ...every, every: 1 }],
+      }],
+      queues: [{ name: "q", concurrency: 0 }],
+    }, schedule), CompositionError);
+  assertEquals(error.faults.length, 7);
+  for (const fault of error.faults) assertStringIncludes(error.message, fault);
+});
+
+Deno.test("periodicKind() makes one attempt of at most the period, and at most 10 min", () => {
+  const of = (periodic: Periodic) => {
+    const { name, queue, maxAttempts, timeout } = periodicKind(periodic, schedule);
+    return { name, queue, maxAttempts, timeout };
+  };
+  const common = { name: "periodic:sweep", queue: "maintenance", maxAttempts: 1 };
+  assertEquals(of(every), { ...common, timeout: 1000 });
+  assertEquals(of({ ...every, every: 86_400_000 }), { ...common, timeout: 600_000 });
+  assertEquals(of({ name: "sweep", cron: "* * * * *", timezone: "UTC", handler: () => {} }), {
+    ...common,
+    timeout: 60_000,
+  });
+});

@@ -1,0 +1,112 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { InvalidJsonError, TooLargeError } from "./errors.ts";
+import { parseJsonText, toJsonText, unsafeNumbers } from "./json_text.ts";
+
+const NUL = "\u0000";
+const HALF = "\ud83d";
+
+function text(value: unknown, maxBytes = 1024): string {
+  return toJsonText(value, { name: "args", maxBytes });
+}
+
+class Point {
+  x = 1;
+}
+
+function circle(): unknown {
+  const value: Record<string, unknown> = { name: "ring" };
+  value.inner = [value];
+  return value;
+}
+
+const REFUSED: readonly [string, unknown, string][] = [
+  ["U+0000 in a string", { note: `a${NUL}b` }, "args.note"],
+  ["U+0000 in a nested array", { items: ["fine", ["fine", `a${NUL}`]] }, "args.items[1][1]"],
+  ["U+0000 in an object's key", { [`a${NUL}b`]: 1 }, `args["a\\u0000b"]`],
+  ["U+0000 at the top", NUL, "args"],
+  ["half a surrogate pair", { note: HALF }, "args.note"],
+  ["half a surrogate pair in a key", { [`x${HALF}`]: 1 }, `args["x\\ud83d"]`],
+  ["a BigInt", { id: 10n }, "args.id"],
+  ["undefined at the top", undefined, "args"],
+  ["undefined in an object", { a: { b: undefined } }, "args.a.b"],
+  ["undefined in an array", [1, undefined], "args[1]"],
+  // deno-lint-ignore no-sparse-arrays
+  ["a hole in an array", [1, , 3], "args[1]"],
+  ["NaN", { n: NaN }, "args.n"],
+  ["Infinity", [-Infinity], "args[0]"],
+  ["a function", { run: () => {} }, "args.run"],
+  ["a symbol", { tag: Symbol("tag") }, "args.tag"],
+  ["a date", { at: new Date(0) }, "args.at"],
+  ["a Map", { map: new Map([[1, 2]]) }, "args.map"],
+  ["bytes", { bytes: new Uint8Array(2) }, "args.bytes"],
+  ["a class instance", { p: new Point() }, "args.p"],
+  ["a cycle", circle(), "args.inner[0]"],
+  ["an object with toJSON", { money: { toJSON: () => "1" } }, "args.money"],
+];
+
+for (const [what, value, path] of REFUSED) {
+  Deno.test(`toJsonText() refuses ${what} and names ${path}`, () => {
+    const error = assertThrows(() => text(value), InvalidJsonError);
+    assertEquals(error.path, path);
+    assertEquals(error.message.includes(path), true, error.message);
+  });
+}
+
+const KEPT: readonly [string, unknown][] = [
+  ["the six characters that spell U+0000", { note: "\\u0000" }],
+  ["a whole surrogate pair", { note: "\u{1f600}" }],
+  ["U+2028 and accents", ["\u2028", "e\u0301", "\u00e9"]],
+  ["numbers at the edge", [Number.MAX_SAFE_INTEGER, -0.5, 1e-300, 1.5e300]],
+  ["keys that look like array indexes or prototypes", JSON.parse('{"1":1,"0":0,"__proto__":{"x":1}}')],
+  ["an object without a prototype", Object.assign(Object.create(null), { a: 1 })],
+  ["the same object twice, which is no cycle", ((shared) => [shared, shared])({ a: 1 })],
+  ["null, true and the empty", [null, true, false, "", [], {}]],
+];
+
+for (const [what, value] of KEPT) {
+  Deno.test(`toJsonText() keeps ${what} exactly`, () => {
+    assertEquals(JSON.stringify(parseJsonText(text(value), "args")), JSON.stringify(value));
+  });
+}
+
+Deno.test("toJsonText() takes 500 levels, and refuses the 501st", () => {
+  const nested = (levels: number): unknown => levels === 0 ? 1 : [nested(levels - 1)];
+  assertEquals(text(nested(500), 2000).length, 1001);
+  assertThrows(() => text(nested(501), 2000), InvalidJsonError, "500 levels");
+});
+
+Deno.test("toJsonText() counts bytes of UTF-8, not characters", () => {
+  assertEquals(text("a".repeat(98), 100).length, 100);
+  assertThrows(() => text("a".repeat(99), 100), TooLargeError, "101 bytes");
+  assertThrows(() => text("\u00e9".repeat(50), 100), TooLargeError, "102 bytes");
+  assertEquals(text("\u{1f600}".repeat(24), 98).length, 50);
+});
+
+Deno.test("parseJsonText() refuses an integer that a number would change, and names its digits", () => {
+  const error = assertThrows(
+    () => parseJsonText('{"ids":[1,1970670598291982290]}', "args"),
+    InvalidJsonError,
+    "1970670598291982290",
+  );
+  assertEquals(error.path, "args.ids[1]");
+});
+
+Deno.test("parseJsonText() takes what a number holds exactly", () => {
+  assertEquals(parseJsonText("9007199254740992", "args"), 2 ** 53);
+  assertEquals(parseJsonText("1e300", "args"), 1e300);
+  assertEquals(parseJsonText('"1970670598291982290"', "args"), "1970670598291982290");
+  assertEquals(parseJsonText("0.12345678901234567890", "args"), 0.12345678901234567890);
+});
+
+Deno.test("unsafeNumbers() lists every integer that a number would change, with its path", () => {
+  const found = unsafeNumbers(
+    '{"id":1970670598291982290,"a":[9007199254740993],"ok":12,"b":-9007199254740993}',
+    "args",
+  );
+  assertEquals(found, [
+    { path: "args.id", digits: "1970670598291982290" },
+    { path: "args.a[0]", digits: "9007199254740993" },
+    { path: "args.b", digits: "-9007199254740993" },
+  ]);
+  assertEquals(unsafeNumbers('{"id":9007199254740992}', "args"), []);
+});
