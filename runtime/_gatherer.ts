@@ -1,0 +1,76 @@
+import { type Inserted, type NewJob, RefusedValueError, type Store } from "../ports/mod.ts";
+
+/** The most rows of one insert. */
+const ROWS_MAX = 1000;
+/** The most args of one insert, in characters: large args gain nothing from company. */
+const ARGS_LENGTH_MAX = 4 * 1024 * 1024;
+/** Inserts that are under way at once. Two, so that the next is sent while the database writes the first. */
+const FLIGHTS_MAX = 2;
+
+interface Waiting {
+  readonly job: NewJob;
+  readonly resolve: (inserted: Inserted) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Gathers concurrent single enqueues of this process into multi-row inserts: one statement and one commit for all
+ * of a tick, and for all that arrive while earlier ones are under way. Each call resolves after its own commit.
+ */
+export class Gatherer {
+  readonly #store: Store;
+  #waiting: Waiting[] = [];
+  #flights = 0;
+  #scheduled = false;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Inserts one job that has no unique key. */
+  insert(job: NewJob): Promise<Inserted> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ job, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#flights >= FLIGHTS_MAX || this.#waiting.length === 0) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.#flights++;
+      this.#send(this.#take()).finally(() => {
+        this.#flights--;
+        this.#schedule();
+      });
+      this.#schedule();
+    });
+  }
+
+  #take(): Waiting[] {
+    let length = 0;
+    let count = 0;
+    while (count < this.#waiting.length && count < ROWS_MAX) {
+      length += this.#waiting[count]!.job.args.length;
+      if (count > 0 && length > ARGS_LENGTH_MAX) break;
+      count++;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  async #send(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const inserted = await this.#store.insert(batch.map((waiting) => waiting.job));
+      batch.forEach((waiting, index) => waiting.resolve(inserted[index]!));
+    } catch (error) {
+      // Only a refused value is known to have stored nothing. Anything else may have committed: no silent retry.
+      if (batch.length > 1 && error instanceof RefusedValueError) {
+        for (const waiting of batch) await this.#send([waiting]);
+      } else {
+        for (const waiting of batch) waiting.reject(error);
+      }
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import type { JobId, Log, Rescued, Store } from "../ports/mod.ts";
+import { errorText } from "./_error_text.ts";
+import { Ticker } from "./_ticker.ts";
+
+/** What a {@linkcode Heart} needs. */
+export interface HeartOptions {
+  /** Where heartbeats are kept. */
+  readonly store: Store;
+  /** For people: host and process id. */
+  readonly name: string;
+  /** The queues that this process works. */
+  readonly queues: readonly string[];
+  /** How often it beats, in ms. */
+  readonly heartbeatMs: number;
+  /** After how long without a beat a process is lost, in ms. */
+  readonly lostAfterMs: number;
+  /** This process was taken for dead: what it holds is no longer its own. */
+  readonly onRescued: () => void;
+  /** It may start jobs again. */
+  readonly onFit: () => void;
+  /** It has put another's jobs back in line. */
+  readonly onRescue: (rescued: Rescued) => void;
+  /** A running job of this process is to be cancelled. */
+  readonly onCancel: (id: JobId) => void;
+  /** For what goes wrong. */
+  readonly log: Log;
+}
+
+/**
+ * Renews this process's heartbeat and watches the others'.
+ *
+ * Who is lost is told by watching, not by comparing clocks: a process counts as lost when this one has itself seen its
+ * heartbeat unchanged for `lostAfterMs` of the store's clock, beat after beat, without a gap of its own. Any failed or
+ * late beat starts the watch anew, so an outage of the database, or a freeze of this process, rescues nobody.
+ *
+ * A process that could not renew for `lostAfterMs` is not fit: it starts no more jobs until it has renewed.
+ */
+export class Heart {
+  readonly #options: HeartOptions;
+  readonly #beats: Ticker;
+  readonly #watched = new Map<string, { beat: string; sinceMs: number }>();
+  #owner: string = crypto.randomUUID();
+  #renewedAt = -Infinity;
+  #lastNowMs: number | undefined;
+  #registered = false;
+  #wasFit = true;
+
+  constructor(options: HeartOptions) {
+    this.#options = options;
+    this.#beats = new Ticker({
+      everyMs: options.heartbeatMs,
+      run: () => this.#beat(),
+      onError: (error) => this.#missed(error),
+    });
+  }
+
+  /** The id of this process: new at every start, and after it was taken for dead. */
+  get owner(): string {
+    return this.#owner;
+  }
+
+  /** Whether this process may start jobs. */
+  get fit(): boolean {
+    return performance.now() - this.#renewedAt <= this.#options.lostAfterMs;
+  }
+
+  /** Registers, and begins to beat. */
+  async start(): Promise<void> {
+    await this.#register();
+    this.#beats.start();
+  }
+
+  /** Ends. Takes the process off the record only when nothing of it is left to rescue. */
+  async stop(unregister: boolean): Promise<void> {
+    await this.#beats.stop();
+    if (unregister && this.#registered) await this.#options.store.unregister(this.#owner);
+  }
+
+  async #register(): Promise<void> {
+    const { store, name, queues } = this.#options;
+    const asked = performance.now();
+    await store.register({ id: this.#owner, name, queues });
+    this.#registered = true;
+    this.#renewedAt = asked;
+  }
+
+  async #beat(): Promise<void> {
+    const { store, log, onFit, onRescued, onCancel } = this.#options;
+    // Counted from before the call: the answer may have been long under way.
+    const asked = performance.now();
+    const beat = await store.beat(this.#owner);
+    if (beat.alive) {
+      this.#renewedAt = asked;
+    } else {
+      log.warn("this process was taken for dead, its jobs run elsewhere; going on under a new id", {
+        owner: this.#owner,
+      });
+      this.#owner = crypto.randomUUID();
+      onRescued();
+      await this.#register();
+    }
+    if (!this.#wasFit) log.info("heartbeat renewed, starting jobs again");
+    this.#wasFit = true;
+    onFit();
+    for (const id of beat.cancelRequested) onCancel(id);
+    await this.#watch(beat.nowMs, beat.owners);
+  }
+
+  #missed(error: unknown): void {
+    const { log, lostAfterMs } = this.#options;
+    this.#forgetWatch();
+    log.warn("heartbeat not renewed, trying again", { error: errorText(error) });
+    if (this.#wasFit && !this.fit) {
+      this.#wasFit = false;
+      log.error("no heartbeat for too long, starting no more jobs until there is one", { lostAfterMs });
+    }
+  }
+
+  async #watch(nowMs: number, owners: readonly { id: string; beat: string }[]): Promise<void> {
+    const gapMs = nowMs - (this.#lastNowMs ?? nowMs);
+    if (gapMs < 0 || gapMs > 2.5 * this.#options.heartbeatMs) this.#forgetWatch();
+    this.#lastNowMs = nowMs;
+    const present = new Set(owners.map((owner) => owner.id));
+    for (const id of this.#watched.keys()) if (!present.has(id)) this.#watched.delete(id);
+    for (const { id, beat } of owners) {
+      if (id === this.#owner) continue;
+      const seen = this.#watched.get(id);
+      if (seen?.beat !== beat) this.#watched.set(id, { beat, sinceMs: nowMs });
+      else if (nowMs - seen.sinceMs >= this.#options.lostAfterMs) await this.#rescue(id, beat);
+    }
+  }
+
+  #forgetWatch(): void {
+    this.#watched.clear();
+    this.#lastNowMs = undefined;
+  }
+
+  async #rescue(id: string, beat: string): Promise<void> {
+    const { store, log, onRescue, lostAfterMs } = this.#options;
+    const message = `The process that ran it sent no heartbeat for ${lostAfterMs} ms: it died or was cut off`;
+    const rescued = await store.rescue(id, beat, { message });
+    const { retried, discarded, released, cancelled, complete } = rescued;
+    if (retried.length + discarded.length + released.length + cancelled.length > 0) {
+      log.warn("jobs of a lost process rescued", {
+        owner: id,
+        retried: retried.length,
+        discarded: discarded.length,
+        released: released.length,
+        cancelled: cancelled.length,
+      });
+    }
+    onRescue(rescued);
+    if (complete) this.#watched.delete(id);
+  }
+}

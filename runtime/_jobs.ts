@@ -1,0 +1,51 @@
+import type {
+  CancelResult,
+  Composition,
+  EnqueueOptions,
+  EnqueueRequest,
+  JobId,
+  Jobs,
+  Json,
+  NewJob,
+  Store,
+  Tx,
+} from "../ports/mod.ts";
+import { newJob } from "./_requests.ts";
+
+/** Enqueues and cancels inside one open transaction of the caller's. */
+export class JobsInTransaction implements Jobs {
+  readonly #store: Store;
+  readonly #composition: Composition;
+  readonly #tx: Tx;
+
+  constructor(store: Store, composition: Composition, tx: Tx) {
+    if (typeof (tx as Tx | undefined)?.unsafe !== "function") {
+      throw new TypeError("Cannot work in this transaction: expected an object with unsafe(text, params)");
+    }
+    this.#store = store;
+    this.#composition = composition;
+    this.#tx = tx;
+  }
+
+  with(tx: Tx): Jobs {
+    return new JobsInTransaction(this.#store, this.#composition, tx);
+  }
+
+  async enqueue(kind: string, args?: Json, options?: EnqueueOptions): Promise<JobId> {
+    const [id] = await this.#insert([newJob(this.#composition, { ...options, kind, args: args ?? null })]);
+    return id!;
+  }
+
+  async enqueueMany(requests: readonly EnqueueRequest[]): Promise<JobId[]> {
+    return await this.#insert(requests.map((request) => newJob(this.#composition, request)));
+  }
+
+  async cancel(id: JobId): Promise<CancelResult> {
+    return await this.#store.cancel(id, this.#tx);
+  }
+
+  async #insert(jobs: readonly NewJob[]): Promise<JobId[]> {
+    if (jobs.length === 0) return [];
+    return (await this.#store.insert(jobs, this.#tx)).map((inserted) => inserted.id);
+  }
+}

@@ -1,0 +1,335 @@
+import type {
+  AttemptOutcome,
+  Claimed,
+  Executor,
+  JobId,
+  Kind,
+  Log,
+  Queue,
+  Settlement,
+  Store,
+} from "../ports/mod.ts";
+import { errorText } from "./_error_text.ts";
+import type { Timer } from "./_timer.ts";
+import { settlementOf } from "./_outcome.ts";
+import type { Progress } from "./_progress.ts";
+import { Rate } from "./_rate.ts";
+import type { Settled, Settler } from "./_settler.ts";
+import { Ticker } from "./_ticker.ts";
+import type { Settings } from "./settings.ts";
+
+/** Above this rate starts are recorded a little ahead, for one round trip per start would be what limits it. */
+const AHEAD_RATE_MIN = 2000;
+/** How far ahead, in ms of the rate. So many starts a dying process may be charged for that it did not make. */
+const AHEAD_MS = 2;
+/** With so many ends not written, no more is claimed. */
+const BACKLOG_MAX = 5000;
+
+/** What a {@linkcode Lane} needs. */
+export interface LaneOptions {
+  /** Which queue it works. */
+  readonly queue: Queue;
+  /** The kinds that this process declares. */
+  readonly kinds: ReadonlyMap<string, Kind>;
+  /** Where jobs come from. */
+  readonly store: Store;
+  /** What runs them. */
+  readonly executor: Executor;
+  /** What writes their ends. */
+  readonly settler: Settler;
+  /** What writes their progress. */
+  readonly progress: Progress;
+  /** The present id of this process. */
+  readonly owner: () => string;
+  /** Whether this process may start jobs: not when others may think it dead. */
+  readonly fit: () => boolean;
+  /** Told of each end that is durable. */
+  readonly onSettled: (id: JobId, settled: Settled) => void;
+  /** Told when jobs of this queue went back in line, due at once. */
+  readonly onReady: (queue: string) => void;
+  /** Times and sizes. */
+  readonly settings: Settings;
+  /** For what goes wrong. */
+  readonly log: Log;
+}
+
+interface Running {
+  readonly job: Claimed;
+  cancelled: boolean;
+  stopped: boolean;
+}
+
+/**
+ * Works one queue: claims, starts, and hands over the ends.
+ *
+ * A claimed job is in one of three places, and moves through them in order:
+ *
+ *     claim --> #buffer --started()--> #recorded --> #running --> settler
+ *       \________ the first `free` of a claim _______/
+ *
+ * `#buffer` holds what was claimed ahead. It holds no slot and is given back for free. A start is on record before the
+ * handler begins, so that a job which kills the process pays for it, and its neighbours in the buffer do not.
+ */
+export class Lane {
+  readonly #options: LaneOptions;
+  readonly #claims: Ticker;
+  readonly #rate = new Rate();
+  readonly #running = new Map<string, Running>();
+  #buffer: Claimed[] = [];
+  #recorded: Claimed[] = [];
+  #recording: Claimed[] = [];
+  /** Slots that the claim under way was promised. */
+  #promised = 0;
+  /** Whether the last claim was filled, so that there is likely more. */
+  #more = true;
+  #nextDueAt = 0;
+  #dueTimer: Timer | undefined;
+  #stopping = false;
+  #idle: (() => void)[] = [];
+
+  constructor(options: LaneOptions) {
+    this.#options = options;
+    this.#claims = new Ticker({
+      everyMs: options.settings.pollMs,
+      run: () => this.#claimAll(),
+      onError: (error) => {
+        this.#promised = 0;
+        options.log.warn("claim failed, trying again", {
+          queue: options.queue.name,
+          error: errorText(error),
+        });
+      },
+    });
+  }
+
+  /** Begins to claim. */
+  start(): void {
+    this.#claims.start();
+  }
+
+  /** There may be something to do. */
+  wake(): void {
+    this.#pump();
+    this.#claims.wake();
+  }
+
+  /** A job of this queue falls due in so many ms. */
+  dueIn(delayMs: number): void {
+    if (this.#stopping) return;
+    const at = performance.now() + delayMs;
+    if (this.#dueTimer !== undefined && this.#nextDueAt <= at) return;
+    // What lies beyond the next poll is found by a poll before it.
+    if (delayMs > this.#options.settings.pollMs) return;
+    clearTimeout(this.#dueTimer);
+    this.#nextDueAt = at;
+    this.#dueTimer = setTimeout(() => {
+      this.#dueTimer = undefined;
+      this.#claims.wake();
+    }, delayMs);
+  }
+
+  /** A cancel was asked for. Returns whether the job is here. */
+  cancel(id: JobId): boolean {
+    for (const running of this.#running.values()) {
+      if (running.job.id !== id) continue;
+      running.cancelled = true;
+      this.#options.executor.abort(id, running.job.run, "cancel");
+      return true;
+    }
+    for (const held of [this.#buffer, this.#recorded]) {
+      const index = held.findIndex((job) => job.id === id);
+      if (index < 0) continue;
+      const [job] = held.splice(index, 1);
+      this.#settle(job!, { id, run: job!.run, to: "cancelled", output: null, error: null });
+      return true;
+    }
+    return false;
+  }
+
+  /** This process was taken for dead: what it holds is no longer its own. */
+  abandon(): void {
+    this.#buffer = [];
+    this.#recorded = [];
+    this.#recording = [];
+    this.abort();
+  }
+
+  /** Claims no more and gives back what has not started. Resolves when that is on its way. */
+  async close(): Promise<void> {
+    this.#stopping = true;
+    clearTimeout(this.#dueTimer);
+    this.#release(this.#buffer.splice(0));
+    this.#release(this.#recorded.splice(0));
+    await this.#claims.stop();
+  }
+
+  /** Aborts what runs, because this process stops. */
+  abort(): void {
+    for (const running of this.#running.values()) {
+      running.stopped = true;
+      this.#options.executor.abort(running.job.id, running.job.run, "stop");
+    }
+  }
+
+  /** Resolves when nothing runs. */
+  async idle(): Promise<void> {
+    if (this.#running.size === 0) return;
+    await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  /** How many handlers run. */
+  get running(): number {
+    return this.#running.size;
+  }
+
+  async #claimAll(): Promise<number | void> {
+    const { store, queue, owner } = this.#options;
+    while (!this.#stopping) {
+      const limit = this.#wanted();
+      if (limit <= 0) return;
+      const free = Math.max(0, this.#free() - this.#held());
+      this.#promised = free;
+      const by = owner();
+      const jobs = await store.claim({ owner: by, queue: queue.name, limit, free });
+      this.#promised = 0;
+      // Between claim and answer this process may have been taken for dead: then these are no longer its own.
+      if (by !== owner()) continue;
+      this.#more = jobs.length >= limit;
+      this.#take(jobs, free);
+      if (this.#more) continue;
+      return await store.nextDue(queue.name) ?? undefined;
+    }
+  }
+
+  /** How many to claim now: 0 when there is enough at hand. */
+  #wanted(): number {
+    if (!this.#options.fit() || this.#options.settler.backlog > BACKLOG_MAX) return 0;
+    const { prefetchMs, prefetchMax } = this.#options.settings;
+    const target = Math.min(prefetchMax, Math.floor(this.#rate.perSecond() * prefetchMs / 1000));
+    const held = this.#held();
+    const free = this.#free();
+    // Claims are worth their price when they bring many, so a full hand is not topped up one by one.
+    return free > held || held < target / 2 ? free + target - held : 0;
+  }
+
+  #free(): number {
+    return this.#options.queue.concurrency - this.#running.size;
+  }
+
+  #held(): number {
+    return this.#buffer.length + this.#recording.length + this.#recorded.length;
+  }
+
+  #take(jobs: readonly Claimed[], free: number): void {
+    if (this.#stopping) return this.#release(jobs);
+    jobs.forEach((job, index) => {
+      if (!this.#options.kinds.has(job.kind)) this.#putAside(job);
+      else if (index < free) this.#start(job);
+      else this.#buffer.push(job);
+    });
+    this.#pump();
+  }
+
+  /** Fills free slots with what is at hand. */
+  #pump(): void {
+    if (this.#stopping || !this.#options.fit()) return;
+    while (this.#recorded.length > 0 && this.#free() > this.#promised) this.#start(this.#recorded.shift()!);
+    const rate = this.#rate.perSecond();
+    const ahead = rate > AHEAD_RATE_MIN ? Math.ceil(rate * AHEAD_MS / 1000) : 0;
+    const short = this.#free() - this.#promised + ahead - this.#recorded.length;
+    const due = this.#recorded.length <= ahead / 2;
+    if (due && short > 0 && this.#buffer.length > 0 && this.#recording.length === 0) this.#record(short);
+    if (this.#more && this.#wanted() > 0) this.#claims.wake();
+  }
+
+  /** Puts starts on record, oldest first. */
+  async #record(count: number): Promise<void> {
+    const batch = this.#recording = this.#buffer.splice(0, count);
+    let recorded = false;
+    try {
+      await this.#options.store.started(this.#options.owner(), batch);
+      recorded = true;
+    } catch (error) {
+      this.#options.log.warn("starts not recorded, the jobs go back in line", { error: errorText(error) });
+    }
+    // Abandoned meanwhile: the fence has them.
+    if (this.#recording !== batch) return;
+    this.#recording = [];
+    if (!recorded || this.#stopping) this.#release(batch);
+    else this.#recorded.push(...batch);
+    this.#pump();
+  }
+
+  #start(job: Claimed): void {
+    const { executor, kinds, queue, progress } = this.#options;
+    const kind = kinds.get(job.kind)!;
+    const running: Running = { job, cancelled: false, stopped: false };
+    this.#running.set(`${job.id}/${job.run}`, running);
+    this.#rate.add(1);
+    executor.run({ ...job, queue: queue.name, kind }, {
+      progress: (done, note) => progress.tell({ id: job.id, run: job.run, done, note: note ?? null }),
+      ended: (outcome) => progress.beforeEnd(job, () => this.#ended(running, kind, outcome)),
+    });
+  }
+
+  #ended(running: Running, kind: Kind, outcome: AttemptOutcome): void {
+    const { job, cancelled, stopped } = running;
+    this.#running.delete(`${job.id}/${job.run}`);
+    const settlement = settlementOf(job, kind, outcome, { cancelled, stopped, random: Math.random() });
+    this.#report(job, outcome, settlement);
+    this.#settle(job, settlement);
+    if (this.#running.size === 0) { for (const resolve of this.#idle.splice(0)) resolve(); }
+    this.#pump();
+  }
+
+  #settle(job: Claimed, settlement: Settlement): void {
+    const { settler, onSettled, onReady, queue } = this.#options;
+    settler.add(settlement, (settled) => {
+      onSettled(job.id, settled);
+      if ((settled === "pending" || settled === "retryable") && "delayMs" in settlement) {
+        this.dueIn(settlement.delayMs);
+        if (settlement.delayMs === 0) onReady(queue.name);
+      }
+      if (settler.backlog === BACKLOG_MAX) this.#pump();
+    });
+  }
+
+  #release(jobs: readonly Claimed[]): void {
+    for (const { id, run, alone, ...rest } of jobs) {
+      this.#settle({ id, run, alone, ...rest }, { id, run, to: "release", delayMs: 0, error: null, alone });
+    }
+  }
+
+  #putAside(job: Claimed): void {
+    const { log, settings } = this.#options;
+    log.warn("kind not declared here, the job is put aside for a process that knows it", {
+      job: job.id,
+      kind: job.kind,
+      inMs: settings.putAsideMs,
+    });
+    const { id, run, alone } = job;
+    this.#settle(job, { id, run, to: "put aside", delayMs: settings.putAsideMs, error: null, alone });
+  }
+
+  /** What went wrong, for whoever is on call: to which job, and what happens next. */
+  #report(job: Claimed, outcome: AttemptOutcome, settlement: Settlement): void {
+    if (outcome.type === "completed" || outcome.type === "snoozed") return;
+    const { log } = this.#options;
+    const next = settlement.to === "retry" ? { inMs: settlement.delayMs } : {};
+    const fields = {
+      job: job.id,
+      kind: job.kind,
+      attempt: job.attempt,
+      of: job.maxAttempts,
+      next: settlement.to,
+      ...next,
+    };
+    if (outcome.type === "failed") {
+      log.warn("attempt failed", { ...fields, class: outcome.class, error: outcome.message });
+    } else if (outcome.type === "discarded") {
+      log.warn("handler discarded its job", { ...fields, reason: outcome.reason });
+    } else if (outcome.type === "released") {
+      log.warn("run given back", { ...fields, reason: outcome.reason });
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import {
+  type AttemptOutcome,
+  type Claimed,
+  DefaultBackoff,
+  DELAY_MS_MAX,
+  type Kind,
+  type SettledError,
+  type Settlement,
+} from "../ports/mod.ts";
+
+/** The shortest snooze, in ms: a handler that snoozes for nothing must not spin. */
+const SNOOZE_MS_MIN = 100;
+/** How much a retry's delay is spread, up and down. */
+const JITTER = 0.1;
+
+/** What else is known of a run that has ended. */
+export interface RunEnd {
+  /** Whether a cancel was asked for. */
+  readonly cancelled: boolean;
+  /** Whether the runtime aborted it, because it stops. */
+  readonly stopped: boolean;
+  /** From 0 to 1, for the jitter. */
+  readonly random: number;
+}
+
+/** Decides what follows from an attempt: the one place where a retry is owned. */
+export function settlementOf(job: Claimed, kind: Kind, outcome: AttemptOutcome, end: RunEnd): Settlement {
+  const ref = { id: job.id, run: job.run };
+  if (end.cancelled) {
+    return {
+      ...ref,
+      to: "cancelled",
+      output: null,
+      error: outcome.type === "failed" ? errorOf(outcome) : null,
+    };
+  }
+  switch (outcome.type) {
+    case "completed":
+      if (!outcome.completedIn) return { ...ref, to: "completed", output: outcome.output, error: null };
+      // If the transaction committed, the fence refuses this. If not, the work was rolled back: the attempt failed.
+      return failure(job, kind, end, {
+        class: "error",
+        message: "The handler returned after completeIn, but the transaction did not commit",
+      });
+    case "snoozed":
+      return {
+        ...ref,
+        to: "snooze",
+        delayMs: Math.max(outcome.delayMs, SNOOZE_MS_MIN),
+        error: null,
+        alone: false,
+      };
+    case "discarded":
+      return {
+        ...ref,
+        to: "discarded",
+        output: null,
+        error: { class: "discarded", message: outcome.reason },
+      };
+    case "failed":
+      if (end.stopped) return { ...ref, to: "release", delayMs: 0, error: null, alone: job.alone };
+      return failure(job, kind, end, errorOf(outcome));
+    case "released":
+      return { ...ref, to: "release", delayMs: 0, error: null, alone: outcome.alone || job.alone };
+  }
+}
+
+function failure(job: Claimed, kind: Kind, end: RunEnd, error: SettledError): Settlement {
+  const ref = { id: job.id, run: job.run };
+  if (job.attempt >= job.maxAttempts) return { ...ref, to: "discarded", output: null, error };
+  return { ...ref, to: "retry", delayMs: retryDelayMs(kind, job.attempt, end.random), error, alone: false };
+}
+
+function errorOf(outcome: AttemptOutcome & { type: "failed" }): SettledError {
+  const { message, stack } = outcome;
+  return { class: outcome.class, message, ...(stack === undefined ? {} : { stack }) };
+}
+
+/** The delay before the next attempt, with jitter. A backoff function that fails or makes no sense is not obeyed. */
+export function retryDelayMs(kind: Kind, attempt: number, random: number): number {
+  let delayMs = NaN;
+  try {
+    delayMs = Number((kind.backoff ?? DefaultBackoff)(attempt));
+  } catch {
+    // The user's function threw; the default below is better than losing the retry.
+  }
+  if (!(delayMs >= 0)) delayMs = DefaultBackoff(attempt);
+  return Math.min(Math.round(delayMs * (1 - JITTER + 2 * JITTER * random)), DELAY_MS_MAX);
+}

@@ -1,0 +1,28 @@
+import { type Composition, type Counts, JOB_STATES, type JobState, type Overview } from "../ports/mod.ts";
+
+/** Puts what the store counted beside what is declared: a kind that never ran is there too, with zeros. */
+export function overviewOf(counts: Counts, composition: Composition, kind?: string): Overview {
+  const declared = [...composition.kinds.keys()].filter((name) => kind === undefined || name === kind);
+  const stored = counts.states.map((count) => count.kind);
+  const names = [...new Set([...declared, ...stored])].sort();
+  const kinds = names.map((name) => ({
+    kind: name,
+    declared: composition.kinds.has(name),
+    states: sum(counts.states.filter((count) => count.kind === name)),
+  }));
+  const ages = counts.waiting.map((waiting) => waiting.oldestMs);
+  return {
+    kinds,
+    states: sum(counts.states),
+    oldestPendingMs: ages.length === 0 ? null : Math.max(...ages),
+    waiting: counts.waiting,
+    undeclared: counts.undeclared,
+    bytes: counts.bytes,
+  };
+}
+
+function sum(counts: Counts["states"]): Record<JobState, number> {
+  const states = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as Record<JobState, number>;
+  for (const { state, count } of counts) states[state] += count;
+  return states;
+}

@@ -1,0 +1,49 @@
+import type { Log, ProgressEntry, RunRef, Store } from "../ports/mod.ts";
+import { errorText } from "./_error_text.ts";
+import type { Timer } from "./_timer.ts";
+
+/** The shortest time between two writes, in ms. */
+const INTERVAL_MS = 250;
+
+/** Writes what handlers tell of their progress: the first word at once, later ones together and not too often. */
+export class Progress {
+  readonly #store: Store;
+  readonly #log: Log;
+  readonly #pending = new Map<string, ProgressEntry>();
+  #lastAt = -Infinity;
+  #timer: Timer | undefined;
+  #flight: Promise<void> = Promise.resolve();
+
+  constructor(store: Store, log: Log) {
+    this.#store = store;
+    this.#log = log;
+  }
+
+  /** Notes how far a run is; the newest word wins. */
+  tell(entry: ProgressEntry): void {
+    this.#pending.set(`${entry.id}/${entry.run}`, entry);
+    this.#timer ??= setTimeout(
+      () => this.#fly(),
+      Math.max(0, this.#lastAt + INTERVAL_MS - performance.now()),
+    );
+  }
+
+  /** Runs `then` when what a run has told is written: at once when nothing is pending. */
+  beforeEnd(ref: RunRef, then: () => void): void {
+    if (!this.#pending.has(`${ref.id}/${ref.run}`)) then();
+    else this.#fly().finally(then);
+  }
+
+  #fly(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#lastAt = performance.now();
+    const entries = [...this.#pending.values()];
+    this.#pending.clear();
+    // One after the other, or an older word could overwrite a newer one.
+    this.#flight = this.#flight.then(() => this.#store.progress(entries)).catch((error) => {
+      this.#log.warn("progress not written, the next word of it will be", { error: errorText(error) });
+    });
+    return this.#flight;
+  }
+}

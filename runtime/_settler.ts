@@ -1,0 +1,174 @@
+import {
+  type JobState,
+  type Log,
+  RefusedValueError,
+  type RunRef,
+  type Settlement,
+  type Store,
+} from "../ports/mod.ts";
+import { errorText } from "./_error_text.ts";
+import type { Timer } from "./_timer.ts";
+
+/** The most runs that one statement ends. */
+const BATCH_MAX = 1000;
+const RETRY_FIRST_MS = 100;
+const RETRY_LONGEST_MS = 5000;
+/** When to come back for rows that another transaction held. */
+const LOCKED_PAUSE_MS = 50;
+
+/** What became of a settlement: the job's state now, or that the run was no longer the job's. */
+export type Settled = JobState | "fenced";
+
+/** A settlement and who wants to know what became of it. */
+export interface SettleRequest {
+  /** What is to be written. */
+  readonly settlement: Settlement;
+  /** Told once it is durable. */
+  readonly done: (settled: Settled) => void;
+}
+
+/** What a {@linkcode Settler} needs. */
+export interface SettlerOptions {
+  /** Where it writes. */
+  readonly store: Store;
+  /** The present id of this process. */
+  readonly owner: () => string;
+  /** How long the first of a batch waits for others, in ms. */
+  readonly settleMs: number;
+  /** For what goes wrong. */
+  readonly log: Log;
+}
+
+/**
+ * Writes the ends of runs, many in one statement: what ends within a few ms, or while an earlier batch is under way.
+ *
+ * Every write is fenced by (id, run), so sending one again is harmless, and it is sent again until the database has
+ * answered: a job that finished in an outage is recorded after it. A row that another transaction holds is come back
+ * for, and holds up nobody else.
+ */
+export class Settler {
+  readonly #options: SettlerOptions;
+  #waiting: SettleRequest[] = [];
+  #locked: SettleRequest[] = [];
+  #lockedTimer: Timer | undefined;
+  #timer: Timer | undefined;
+  #flight: Promise<void> | undefined;
+  #unsettled = 0;
+  #idle: (() => void)[] = [];
+  #abandoned = false;
+
+  constructor(options: SettlerOptions) {
+    this.#options = options;
+  }
+
+  /** How many are not written yet. */
+  get backlog(): number {
+    return this.#unsettled;
+  }
+
+  /** Writes the end of a run. */
+  add(settlement: Settlement, done: (settled: Settled) => void): void {
+    this.#unsettled++;
+    this.#enqueue({ settlement, done });
+  }
+
+  /** Resolves when all is written: true, or false when that took too long and the rest is given up. */
+  async drain(maxMs: number): Promise<boolean> {
+    if (this.#unsettled > 0) {
+      let timer: Timer | undefined;
+      await Promise.race([
+        new Promise<void>((resolve) => this.#idle.push(resolve)),
+        new Promise<void>((resolve) => timer = setTimeout(resolve, maxMs)),
+      ]);
+      clearTimeout(timer);
+    }
+    this.#abandoned = true;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#lockedTimer);
+    return this.#unsettled === 0;
+  }
+
+  #enqueue(request: SettleRequest): void {
+    this.#waiting.push(request);
+    if (this.#flight !== undefined) return;
+    if (this.#waiting.length >= BATCH_MAX) this.#fly();
+    else this.#timer ??= setTimeout(() => this.#fly(), this.#options.settleMs);
+  }
+
+  #fly(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#flight !== undefined || this.#waiting.length === 0) return;
+    this.#flight = this.#write(this.#waiting.splice(0, BATCH_MAX)).finally(() => {
+      this.#flight = undefined;
+      if (!this.#abandoned) this.#fly();
+    });
+  }
+
+  async #write(batch: readonly SettleRequest[]): Promise<void> {
+    for (let pauseMs = RETRY_FIRST_MS; !this.#abandoned; pauseMs = Math.min(pauseMs * 2, RETRY_LONGEST_MS)) {
+      try {
+        return await this.#writeOnce(batch);
+      } catch (error) {
+        if (error instanceof RefusedValueError) return await this.#isolate(batch, error);
+        this.#options.log.warn("ends of runs not written, trying again", {
+          runs: batch.length,
+          inMs: pauseMs,
+          error: errorText(error),
+        });
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
+    }
+  }
+
+  /** One value of a batch was refused: the others must not wait for it, and its own job must not stay running. */
+  async #isolate(batch: readonly SettleRequest[], error: RefusedValueError): Promise<void> {
+    if (batch.length > 1) {
+      for (const request of batch) await this.#write([request]);
+      return;
+    }
+    const { settlement, done } = batch[0]!;
+    const { id, run } = settlement;
+    this.#options.log.error("the end of a run was refused, the job is discarded", {
+      job: id,
+      error: error.message,
+    });
+    const refused = {
+      class: "error",
+      message: `The database refused what the run returned: ${error.message}`,
+    } as const;
+    await this.#write([{ settlement: { id, run, to: "discarded", output: null, error: refused }, done }]);
+  }
+
+  async #writeOnce(batch: readonly SettleRequest[]): Promise<void> {
+    const result = await this.#options.store.settle(
+      this.#options.owner(),
+      batch.map((each) => each.settlement),
+    );
+    const states = new Map(result.settled.map((each) => [key(each), each.state]));
+    const locked = new Set(result.locked.map(key));
+    for (const request of batch) {
+      const of = key(request.settlement);
+      if (locked.has(of)) this.#putOff(request);
+      else this.#finish(request, states.get(of) ?? "fenced");
+    }
+  }
+
+  #finish(request: SettleRequest, settled: Settled): void {
+    this.#unsettled--;
+    request.done(settled);
+    if (this.#unsettled === 0) { for (const resolve of this.#idle.splice(0)) resolve(); }
+  }
+
+  #putOff(request: SettleRequest): void {
+    this.#locked.push(request);
+    this.#lockedTimer ??= setTimeout(() => {
+      this.#lockedTimer = undefined;
+      for (const each of this.#locked.splice(0)) this.#enqueue(each);
+    }, LOCKED_PAUSE_MS);
+  }
+}
+
+function key(ref: RunRef): string {
+  return `${ref.id}/${ref.run}`;
+}

@@ -1,0 +1,74 @@
+import type { Log, Signal, Store } from "../ports/mod.ts";
+import { errorText } from "./_error_text.ts";
+import type { Timer } from "./_timer.ts";
+
+const RETRY_MS = 1000;
+/** Signals are hints, so past this many the oldest give way. */
+const PENDING_MAX = 10_000;
+
+/**
+ * Sends signals, at most one statement per `signalMs`: a NOTIFY takes a lock at its commit that all enqueuers share.
+ * Equal signals are sent once. What could not be sent is sent again while the process lives.
+ */
+export class Signaller {
+  readonly #store: Store;
+  readonly #intervalMs: number;
+  readonly #log: Log;
+  readonly #pending = new Map<string, Signal>();
+  #lastSentAt = -Infinity;
+  #timer: Timer | undefined;
+  #flight: Promise<void> | undefined;
+
+  constructor(store: Store, intervalMs: number, log: Log) {
+    this.#store = store;
+    this.#intervalMs = intervalMs;
+    this.#log = log;
+  }
+
+  /** Sends a signal: at once when none was sent lately, otherwise with the next. */
+  send(signal: Signal): void {
+    if (this.#pending.size >= PENDING_MAX) this.#pending.delete(this.#pending.keys().next().value!);
+    this.#pending.set(signal.type + " " + (signal.type === "ready" ? signal.queue : signal.id), signal);
+    this.#schedule(this.#lastSentAt + this.#intervalMs - performance.now());
+  }
+
+  /** Sends what is pending, once. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    await this.#flight;
+    if (this.#pending.size > 0) await this.#send();
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(inMs: number): void {
+    if (this.#timer !== undefined || this.#flight !== undefined) return;
+    if (inMs <= 0) return this.#fly();
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#fly();
+    }, inMs);
+  }
+
+  #fly(): void {
+    this.#flight = this.#send().then((pauseMs) => {
+      this.#flight = undefined;
+      if (this.#pending.size > 0) this.#schedule(pauseMs);
+    });
+  }
+
+  /** Resolves to the pause before the next one, in ms. */
+  async #send(): Promise<number> {
+    const batch = [...this.#pending];
+    this.#pending.clear();
+    this.#lastSentAt = performance.now();
+    try {
+      await this.#store.signal(batch.map(([, signal]) => signal));
+      return this.#lastSentAt + this.#intervalMs - performance.now();
+    } catch (error) {
+      this.#log.debug("signals not sent, trying again", { error: errorText(error) });
+      for (const [key, signal] of batch) if (!this.#pending.has(key)) this.#pending.set(key, signal);
+      return RETRY_MS;
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/** How a {@linkcode Ticker} runs. */
+export interface TickerOptions {
+  /** The work. It may return in how many ms it wants to run again, if sooner than usual. */
+  readonly run: () => Promise<number | void>;
+  /** The longest pause between two runs, in ms. */
+  readonly everyMs: number;
+  /** Told when a run fails; the next one comes as usual. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Repeats one piece of work, never twice at once: after a pause, or when woken. */
+export class Ticker {
+  readonly #options: TickerOptions;
+  #stopping = false;
+  #woken = false;
+  #wake: (() => void) | undefined;
+  #loop: Promise<void> | undefined;
+
+  constructor(options: TickerOptions) {
+    this.#options = options;
+  }
+
+  /** Begins, with a first run at once. */
+  start(): void {
+    this.#loop ??= this.#repeat();
+  }
+
+  /** Cuts the present pause short. */
+  wake(): void {
+    this.#woken = true;
+    this.#wake?.();
+  }
+
+  /** Ends after the present run. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.wake();
+    await this.#loop;
+  }
+
+  async #repeat(): Promise<void> {
+    while (!this.#stopping) {
+      this.#woken = false;
+      let pauseMs = this.#options.everyMs;
+      try {
+        pauseMs = Math.min(pauseMs, await this.#options.run() ?? pauseMs);
+      } catch (error) {
+        this.#options.onError(error);
+      }
+      if (this.#stopping || this.#woken) continue;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, Math.max(pauseMs, 1));
+        this.#wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      this.#wake = undefined;
+    }
+  }
+}

@@ -1,0 +1,473 @@
+import {
+  type CancelResult,
+  compose,
+  type Composition,
+  CompositionError,
+  type CompositionInput,
+  type EnqueueOptions,
+  type EnqueueRequest,
+  type Executor,
+  type ExecutorStats,
+  isFinal,
+  type JobDetail,
+  type JobFilter,
+  type JobId,
+  type Jobs,
+  type JobSummary,
+  type Json,
+  type Log,
+  type LostThread,
+  MAINTENANCE_QUEUE,
+  type NewJob,
+  type Overview,
+  type PeriodicStatus,
+  type Runtime,
+  RuntimeStateError,
+  type Schedule,
+  type Signal,
+  type SignalSubscription,
+  silentLog,
+  type Store,
+  type Tx,
+  UndeclaredPeriodicError,
+  UndeclaredQueueError,
+  type WaitResult,
+} from "../ports/mod.ts";
+import { errorText } from "./_error_text.ts";
+import type { Timer } from "./_timer.ts";
+import { Gatherer } from "./_gatherer.ts";
+import { Heart } from "./_heart.ts";
+import { JobsInTransaction } from "./_jobs.ts";
+import { Lane } from "./_lane.ts";
+import { Leader } from "./_leader.ts";
+import { overviewOf } from "./_overview.ts";
+import { periodicJob, Periodics } from "./_periodics.ts";
+import { Progress } from "./_progress.ts";
+import { listLimit, newJob, waitMs } from "./_requests.ts";
+import { type Settled, Settler } from "./_settler.ts";
+import { Signaller } from "./_signaller.ts";
+import { Ticker } from "./_ticker.ts";
+import { Waiters } from "./_waiters.ts";
+import { resolveSettings, type Settings } from "./settings.ts";
+
+/** The most rows that one step of retention deletes. */
+const PURGE_STEP = 1000;
+/** How long `stop()` may take beyond its grace, in ms: the executor's own grace, and the last writes. */
+const STOP_EXTRA_MS = 2800;
+/** The part of that which is kept for the last writes, in ms. What is not written is rescued by another process. */
+const DRAIN_MS = 600;
+/** How long each connection's end is waited for, in ms. */
+const CLOSE_MS = 1000;
+
+/** What a runtime is built of. */
+export interface RuntimeOptions extends CompositionInput {
+  /** Keeps the jobs. */
+  readonly store: Store;
+  /** Runs the handlers. */
+  readonly executor: Executor;
+  /** Knows cron expressions. */
+  readonly schedule: Schedule;
+  /** Works only these queues. Default all that are declared. */
+  readonly work?: readonly string[];
+  /** Times and sizes. */
+  readonly settings?: Partial<Settings>;
+  /** For people, in logs and on the record of processes: host and process id. Default `runtime`. */
+  readonly name?: string;
+  /** Default: silent. */
+  readonly log?: Log;
+  /** Called for each thread that could not be ended: this process should soon be replaced. */
+  readonly onThreadLost?: (thread: LostThread) => void;
+}
+
+/** A runtime with what a program wants to know beside the port. */
+export interface WorkingRuntime extends Runtime {
+  /** What runs handlers now. */
+  stats(): ExecutorStats;
+}
+
+/**
+ * Builds a runtime.
+ *
+ * @throws {CompositionError} naming every fault of the composition at once.
+ * @throws {InvalidOptionError} a setting is out of its range.
+ */
+export function buildRuntime(options: RuntimeOptions): WorkingRuntime {
+  return new StoreRuntime(options);
+}
+
+/**
+ *     new --start()--> working --stop()--> stopping --> stopped
+ *      \________________ stop() _________________________/
+ */
+type Phase = "new" | "starting" | "working" | "stopping" | "stopped";
+
+class StoreRuntime implements WorkingRuntime {
+  readonly #store: Store;
+  readonly #executor: Executor;
+  readonly #composition: Composition;
+  readonly #settings: Settings;
+  readonly #log: Log;
+  readonly #gatherer: Gatherer;
+  readonly #signaller: Signaller;
+  readonly #settler: Settler;
+  readonly #progress: Progress;
+  readonly #waiters: Waiters;
+  readonly #heart: Heart;
+  readonly #leader: Leader;
+  readonly #periodics: Periodics;
+  readonly #lanes: ReadonlyMap<string, Lane>;
+  readonly #ticks: Ticker;
+  readonly #purges: Ticker;
+  readonly #onThreadLost: (thread: LostThread) => void;
+  #phase: Phase = "new";
+  #starting: Promise<void> | undefined;
+  #stopping: Promise<void> | undefined;
+  #subscription: Promise<SignalSubscription> | undefined;
+  #calls = new Set<Promise<unknown>>();
+
+  constructor(options: RuntimeOptions) {
+    const { store, executor, schedule, log = silentLog } = options;
+    const composition = this.#composition = compose(options, schedule);
+    const settings = this.#settings = resolveSettings(options.settings);
+    this.#store = store;
+    this.#executor = executor;
+    this.#log = log;
+    this.#onThreadLost = options.onThreadLost ?? (() => {});
+    this.#gatherer = new Gatherer(store);
+    this.#signaller = new Signaller(store, settings.signalMs, log);
+    this.#progress = new Progress(store, log);
+    this.#waiters = new Waiters({ store, signaller: this.#signaller, pollMs: settings.pollMs, log });
+    const worked = workedQueues(composition, options.work);
+    this.#heart = new Heart({
+      store,
+      name: options.name ?? "runtime",
+      queues: worked,
+      heartbeatMs: settings.heartbeatMs,
+      lostAfterMs: settings.lostAfterMs,
+      onRescued: () => this.#eachLane((lane) => lane.abandon()),
+      onFit: () => this.#eachLane((lane) => lane.wake()),
+      onRescue: (rescued) => rescued.queues.forEach((queue) => this.#ready(queue)),
+      onCancel: (id) => this.#cancelHere(id),
+      log,
+    });
+    const owner = () => this.#heart.owner;
+    this.#settler = new Settler({ store, owner, settleMs: settings.settleMs, log });
+    this.#lanes = new Map(worked.map((name) => [
+      name,
+      new Lane({
+        queue: composition.queues.get(name)!,
+        kinds: composition.kinds,
+        store,
+        executor,
+        settler: this.#settler,
+        progress: this.#progress,
+        owner,
+        fit: () => this.#heart.fit,
+        onSettled: (id, settled) => this.#settled(id, settled),
+        onReady: (queue) => this.#signaller.send({ type: "ready", queue }),
+        settings,
+        log,
+      }),
+    ]));
+    this.#periodics = new Periodics(store, schedule, composition.periodics);
+    this.#leader = new Leader({
+      store,
+      owner,
+      leaseMs: settings.leaseMs,
+      onLeading: () => {
+        this.#ticks.wake();
+        this.#purges.wake();
+      },
+      log,
+    });
+    this.#ticks = new Ticker({
+      everyMs: settings.pollMs,
+      run: () => this.#tick(),
+      onError: (error) => log.warn("periodics not looked at, trying again", { error: errorText(error) }),
+    });
+    this.#purges = new Ticker({
+      everyMs: settings.purgeMs,
+      run: () => this.#purge(),
+      onError: (error) => log.warn("ended jobs not purged, trying again", { error: errorText(error) }),
+    });
+  }
+
+  with(tx: Tx): Jobs {
+    return new JobsInTransaction(this.#store, this.#composition, tx);
+  }
+
+  async enqueue(kind: string, args?: Json, options?: EnqueueOptions): Promise<JobId> {
+    const job = newJob(this.#composition, { ...options, kind, args: args ?? null });
+    if (job.unique) return (await this.#insert([job]))[0]!;
+    const { id } = await this.#track(() => this.#gatherer.insert(job));
+    this.#announce([job]);
+    return id;
+  }
+
+  async enqueueMany(requests: readonly EnqueueRequest[]): Promise<JobId[]> {
+    return await this.#insert(requests.map((request) => newJob(this.#composition, request)));
+  }
+
+  async cancel(id: JobId): Promise<CancelResult> {
+    const result = await this.#track(() => this.#store.cancel(id));
+    if (result.result === "requested") {
+      this.#cancelHere(id);
+      this.#signaller.send({ type: "cancel", id });
+    }
+    if (result.result === "cancelled") this.#waiters.ended(id);
+    return result;
+  }
+
+  async overview(kind?: string): Promise<Overview> {
+    return overviewOf(await this.#track(() => this.#store.counts(kind)), this.#composition, kind);
+  }
+
+  async list(filter: JobFilter = {}): Promise<JobSummary[]> {
+    return await this.#track(() => this.#store.list({ ...filter, limit: listLimit(filter.limit) }));
+  }
+
+  async get(id: JobId): Promise<JobDetail | null> {
+    return await this.#track(() => this.#store.get(id));
+  }
+
+  async retry(id: JobId): Promise<void> {
+    this.#ready(await this.#track(() => this.#store.retry(id)));
+  }
+
+  async periodic(): Promise<PeriodicStatus[]> {
+    return await this.#track(() => this.#periodics.status());
+  }
+
+  async runPeriodic(name: string): Promise<JobId> {
+    const periodic = this.#composition.periodics.get(name);
+    if (periodic === undefined) throw new UndeclaredPeriodicError(name, this.#composition.periodics.keys());
+    const job = periodicJob(periodic);
+    // The row exists from the first look on; a name that nobody has looked at has none yet.
+    await this.#track(() => this.#store.periodics([name]));
+    const id = await this.#track(() => this.#store.runPeriodic(job, name));
+    this.#announce([job]);
+    return id;
+  }
+
+  async wait(id: JobId, maxMs: number): Promise<WaitResult> {
+    const boundMs = waitMs(maxMs);
+    this.#assertOpen();
+    this.#listen().catch((error) => {
+      this.#log.debug("not listening yet, waiting by polls", { error: errorText(error) });
+    });
+    return await this.#waiters.wait(id, boundMs);
+  }
+
+  start(): Promise<void> {
+    if (this.#phase === "stopping" || this.#phase === "stopped") {
+      return Promise.reject(
+        new RuntimeStateError("Cannot start a runtime that was stopped: build a new one"),
+      );
+    }
+    return this.#starting ??= this.#start();
+  }
+
+  stop(): Promise<void> {
+    return this.#stopping ??= this.#stop();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  stats(): ExecutorStats {
+    return this.#executor.stats();
+  }
+
+  async #start(): Promise<void> {
+    this.#phase = "starting";
+    await this.#store.open();
+    const faults = await this.#executor.check([...this.#composition.kinds.values()]);
+    if (faults.length > 0) throw new CompositionError(faults);
+    this.#executor.start({ onThreadLost: (thread) => this.#onThreadLost(thread) });
+    if (this.#isStopping()) return;
+    await this.#heart.start();
+    await this.#store.recall([...this.#composition.kinds.keys()]);
+    await this.#listen();
+    if (this.#isStopping()) return;
+    this.#phase = "working";
+    this.#leader.start();
+    this.#ticks.start();
+    this.#purges.start();
+    this.#eachLane((lane) => lane.start());
+    this.#log.info("started", { owner: this.#heart.owner, queues: [...this.#lanes.keys()].join(",") });
+  }
+
+  async #stop(): Promise<void> {
+    const worked = this.#phase !== "new";
+    const deadline = performance.now() + this.#settings.stopGraceMs + STOP_EXTRA_MS;
+    this.#phase = "stopping";
+    await this.#starting?.catch(() => {});
+    if (worked) await this.#stopWorking(deadline);
+    await this.#waiters.stop();
+    await this.#executor.stop();
+    await within(Promise.allSettled(this.#calls), CLOSE_MS);
+    this.#phase = "stopped";
+    await within(this.#signaller.flush(), CLOSE_MS);
+    if (this.#subscription) await within(this.#subscription.then((each) => each.close()), CLOSE_MS);
+    await within(this.#store.close(), CLOSE_MS);
+    if (worked) this.#log.info("stopped");
+  }
+
+  async #stopWorking(deadline: number): Promise<void> {
+    const lanes = [...this.#lanes.values()];
+    this.#log.info("stopping", { running: lanes.reduce((sum, lane) => sum + lane.running, 0) });
+    const quiet = Promise.all([
+      this.#ticks.stop(),
+      this.#purges.stop(),
+      this.#resign(),
+      ...lanes.map((lane) => lane.close()),
+      ...lanes.map((lane) => lane.idle()),
+    ]);
+    if (!await within(quiet, this.#settings.stopGraceMs)) {
+      for (const lane of lanes) lane.abort();
+      await within(quiet, deadline - DRAIN_MS - performance.now());
+      // Ends what ignored the abort, and reports it as released.
+      await this.#executor.stop();
+    }
+    const drained = await this.#settler.drain(Math.max(DRAIN_MS, deadline - performance.now()));
+    if (!drained) {
+      this.#log.error("stopped with ends of runs not written, another process will rescue the jobs", {
+        runs: this.#settler.backlog,
+      });
+    }
+    // Off the record nobody would rescue what is left, so that is only for when nothing is.
+    const off = this.#heart.stop(drained).catch((error) => {
+      this.#log.warn("not taken off the record, that happens by itself", { error: errorText(error) });
+    });
+    await within(off, CLOSE_MS);
+  }
+
+  async #resign(): Promise<void> {
+    await this.#leader.stop().catch((error) => {
+      this.#log.warn("not resigned, the lease will run out", { error: errorText(error) });
+    });
+  }
+
+  #isStopping(): boolean {
+    return this.#phase === "stopping" || this.#phase === "stopped";
+  }
+
+  async #insert(jobs: readonly NewJob[]): Promise<JobId[]> {
+    if (jobs.length === 0) return [];
+    const inserted = await this.#track(() => this.#store.insert(jobs));
+    this.#announce(jobs);
+    return inserted.map((each) => each.id);
+  }
+
+  /** Tells the fleet of jobs that were committed. Here the lane is woken without a detour. */
+  #announce(jobs: readonly NewJob[]): void {
+    const nowMs = Date.now();
+    for (const { queue, runAt } of jobs) {
+      const inMs = runAt === null ? 0 : Date.parse(runAt) - nowMs;
+      if (inMs <= 0) this.#ready(queue);
+      else this.#lanes.get(queue)?.dueIn(inMs);
+    }
+  }
+
+  #ready(queue: string): void {
+    this.#signaller.send({ type: "ready", queue });
+    this.#lanes.get(queue)?.wake();
+  }
+
+  #settled(id: JobId, settled: Settled): void {
+    // A fenced run may have been completed through its handler's own transaction: whoever waits should look.
+    if (settled === "fenced" || isFinal(settled)) this.#waiters.ended(id);
+  }
+
+  #cancelHere(id: JobId): void {
+    this.#eachLane((lane) => lane.cancel(id));
+  }
+
+  #eachLane(act: (lane: Lane) => void): void {
+    for (const lane of this.#lanes.values()) act(lane);
+  }
+
+  async #tick(): Promise<number | void> {
+    if (!this.#leader.leading) return;
+    const { taken, nextMs } = await this.#periodics.takeDue();
+    if (taken > 0) this.#ready(MAINTENANCE_QUEUE);
+    return nextMs ?? undefined;
+  }
+
+  async #purge(): Promise<void> {
+    const { retentionCompletedMs, retentionOthersMs } = this.#settings;
+    const step = { completedMs: retentionCompletedMs, othersMs: retentionOthersMs, limit: PURGE_STEP };
+    while (this.#leader.leading && !this.#isStopping()) {
+      if (await this.#store.purge(step) < PURGE_STEP) return;
+    }
+  }
+
+  #listen(): Promise<SignalSubscription> {
+    this.#subscription ??= this.#store.subscribe({
+      signal: (signal) => this.#signal(signal),
+      ready: () => {
+        this.#eachLane((lane) => this.#phase === "working" && lane.wake());
+        this.#waiters.lookAtAll();
+      },
+    }).catch((error) => {
+      this.#subscription = undefined;
+      throw error;
+    });
+    return this.#subscription;
+  }
+
+  #signal(signal: Signal): void {
+    switch (signal.type) {
+      case "ready":
+        if (this.#phase === "working") this.#lanes.get(signal.queue)?.wake();
+        break;
+      case "cancel":
+        this.#cancelHere(signal.id);
+        break;
+      case "wait":
+        this.#waiters.waitedElsewhere(signal.id);
+        break;
+      case "final":
+        this.#waiters.look(signal.id);
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#phase === "stopped") {
+      throw new RuntimeStateError("Cannot use a runtime that was stopped: build a new one");
+    }
+  }
+
+  /** Keeps the store open until what is under way has its answer. */
+  async #track<T>(call: () => Promise<T>): Promise<T> {
+    this.#assertOpen();
+    const answer = call();
+    this.#calls.add(answer);
+    try {
+      return await answer;
+    } finally {
+      this.#calls.delete(answer);
+    }
+  }
+}
+
+/** Which queues this process works. */
+function workedQueues(composition: Composition, asked: readonly string[] | undefined): string[] {
+  const declared = [...composition.queues.keys()];
+  for (const queue of asked ?? []) {
+    if (!composition.queues.has(queue)) throw new UndeclaredQueueError(queue, declared);
+  }
+  return asked === undefined ? declared : [...new Set(asked)];
+}
+
+/** Whether something ends within a bound. A failure counts as an end. */
+async function within(what: Promise<unknown>, maxMs: number): Promise<boolean> {
+  let timer: Timer | undefined;
+  const late = new Promise<boolean>((resolve) =>
+    timer = setTimeout(() => resolve(false), Math.max(0, maxMs))
+  );
+  const ended = await Promise.race([what.then(() => true, () => true), late]);
+  clearTimeout(timer);
+  return ended;
+}

@@ -1,0 +1,84 @@
+import { DELAY_MS_MAX, InvalidOptionError } from "../ports/mod.ts";
+
+/** The runtime's times and sizes. Every one has a default that suits production; tests make them shorter. */
+export interface Settings {
+  /** How often a queue is looked at when nothing wakes it, in ms. Default 1,000. */
+  readonly pollMs: number;
+  /** How often a process renews its heartbeat, in ms. Default 5,000. */
+  readonly heartbeatMs: number;
+  /** After how long without a new heartbeat a process counts as lost, in ms. Default 15,000. */
+  readonly lostAfterMs: number;
+  /** How long the leader's lease lasts, in ms. Default 15,000. */
+  readonly leaseMs: number;
+  /** How long `stop()` waits for running jobs before it aborts them, in ms. Default 10,000. */
+  readonly stopGraceMs: number;
+  /** How long completed jobs are kept, in ms. Default 24 hours. */
+  readonly retentionCompletedMs: number;
+  /** How long discarded and cancelled jobs are kept, in ms. Default 7 days. */
+  readonly retentionOthersMs: number;
+  /** How often the leader looks for jobs whose retention is over, in ms. Default 60,000. */
+  readonly purgeMs: number;
+  /** How long the end of a run waits for others to be written with it, in ms. Default 2. */
+  readonly settleMs: number;
+  /** The shortest time between two wake-up signals of one process, in ms. Default 5. */
+  readonly signalMs: number;
+  /** For how long ahead jobs are claimed, in ms of the queue's recent rate. Default 50. */
+  readonly prefetchMs: number;
+  /** The most jobs that are claimed at once, beside those that start at once. Default 500. */
+  readonly prefetchMax: number;
+  /** How long a job is put aside whose kind this process does not declare, in ms. Default 5 minutes. */
+  readonly putAsideMs: number;
+}
+
+/** The defaults of {@linkcode Settings}. */
+export const DEFAULT_SETTINGS: Settings = {
+  pollMs: 1000,
+  heartbeatMs: 5000,
+  lostAfterMs: 15_000,
+  leaseMs: 15_000,
+  stopGraceMs: 10_000,
+  retentionCompletedMs: 24 * 60 * 60 * 1000,
+  retentionOthersMs: 7 * 24 * 60 * 60 * 1000,
+  purgeMs: 60_000,
+  settleMs: 2,
+  signalMs: 5,
+  prefetchMs: 50,
+  prefetchMax: 500,
+  putAsideMs: 5 * 60 * 1000,
+};
+
+const ZERO_IS_FINE: ReadonlySet<string> = new Set([
+  "stopGraceMs",
+  "retentionCompletedMs",
+  "retentionOthersMs",
+  "settleMs",
+  "signalMs",
+  "prefetchMs",
+  "prefetchMax",
+]);
+
+/**
+ * Fills in the defaults and checks what was given.
+ *
+ * @throws {InvalidOptionError} naming the setting, its value and what was expected.
+ */
+export function resolveSettings(given: Partial<Settings> = {}): Settings {
+  for (const [name, value] of Object.entries(given)) {
+    if (!(name in DEFAULT_SETTINGS)) {
+      throw new InvalidOptionError("settings", name, `one of ${Object.keys(DEFAULT_SETTINGS).join(", ")}`);
+    }
+    const min = ZERO_IS_FINE.has(name) ? 0 : 1;
+    if (typeof value !== "number" || !(value >= min && value <= DELAY_MS_MAX)) {
+      throw new InvalidOptionError(`settings.${name}`, value, `a number from ${min} to ${DELAY_MS_MAX}`);
+    }
+  }
+  const settings = { ...DEFAULT_SETTINGS, ...given };
+  if (settings.lostAfterMs < 2 * settings.heartbeatMs) {
+    throw new InvalidOptionError(
+      "settings.lostAfterMs",
+      settings.lostAfterMs,
+      `at least twice heartbeatMs (${settings.heartbeatMs}), or a late heartbeat would look like a death`,
+    );
+  }
+  return settings;
+}
