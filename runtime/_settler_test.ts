@@ -1,0 +1,96 @@
+import { assertEquals } from "@std/assert";
+import {
+  DatabaseUnavailableError,
+  RefusedValueError,
+  type Settlement,
+  type SettleResult,
+  silentLog,
+  type Store,
+} from "../ports/mod.ts";
+import { type Settled, Settler } from "./_settler.ts";
+
+function completed(id: string, output: string | null = null): Settlement {
+  return { id, run: 1, to: "completed", output, error: null };
+}
+
+function settling(
+  settle: (batch: readonly Settlement[]) => SettleResult,
+): { settler: Settler; batches: Settlement[][] } {
+  const batches: Settlement[][] = [];
+  const store = {
+    settle: (_owner: string, batch: readonly Settlement[]) => {
+      batches.push([...batch]);
+      return new Promise((resolve) => resolve(settle(batch)));
+    },
+  } as unknown as Store;
+  return { settler: new Settler({ store, owner: () => "me", settleMs: 2, log: silentLog }), batches };
+}
+
+function all(batch: readonly Settlement[]): SettleResult {
+  return { settled: batch.map(({ id, run }) => ({ id, run, state: "completed" as const })), locked: [] };
+}
+
+function end(settler: Settler, settlement: Settlement): Promise<Settled> {
+  return new Promise((resolve) => settler.add(settlement, resolve));
+}
+
+Deno.test("Settler writes what ends within a few ms in one statement", async () => {
+  const { settler, batches } = settling(all);
+  const ends = await Promise.all(["1", "2", "3"].map((id) => end(settler, completed(id))));
+  assertEquals(ends, ["completed", "completed", "completed"]);
+  assertEquals(batches.length, 1);
+});
+
+Deno.test("Settler sends again until the database has answered", async () => {
+  let calls = 0;
+  const { settler } = settling((batch) => {
+    if (++calls < 3) throw new DatabaseUnavailableError("gone");
+    return all(batch);
+  });
+  assertEquals(await end(settler, completed("1")), "completed");
+  assertEquals(calls, 3);
+});
+
+Deno.test("Settler tells who was fenced off", async () => {
+  const { settler } = settling(() => ({ settled: [], locked: [] }));
+  assertEquals(await end(settler, completed("1")), "fenced");
+});
+
+Deno.test("Settler comes back for a locked row, and the others do not wait for it", async () => {
+  let held = true;
+  const { settler } = settling((batch) => {
+    const free = batch.filter(({ id }) => id !== "1" || !held);
+    return { ...all(free), locked: batch.filter((each) => !free.includes(each)) };
+  });
+  const locked = end(settler, completed("1"));
+  assertEquals(await end(settler, completed("2")), "completed");
+  assertEquals(settler.backlog, 1);
+  held = false;
+  assertEquals(await locked, "completed");
+});
+
+Deno.test("Settler discards the one job whose output the database refuses, and writes the others", async () => {
+  const { settler, batches } = settling((batch) => {
+    if (batch.some((each) => "output" in each && each.output === "bad")) {
+      throw new RefusedValueError("22P05", "bad", {});
+    }
+    return all(batch);
+  });
+  await Promise.all([end(settler, completed("1")), end(settler, completed("2", "bad"))]);
+  const last = batches.at(-1)![0]!;
+  assertEquals([last.id, last.to, last.error?.class], ["2", "discarded", "error"]);
+});
+
+Deno.test("Settler gives up at the end of drain(), and says so", async () => {
+  const { settler } = settling(() => {
+    throw new DatabaseUnavailableError("gone");
+  });
+  settler.add(completed("1"), () => {});
+  assertEquals(await settler.drain(50), false);
+});
+
+Deno.test("Settler drains at once when nothing is left", async () => {
+  const { settler } = settling(all);
+  settler.add(completed("1"), () => {});
+  assertEquals(await settler.drain(5000), true);
+});
