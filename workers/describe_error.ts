@@ -1,0 +1,69 @@
+import { ERROR_MESSAGE_LENGTH_MAX } from "../ports/mod.ts";
+
+/** A thrown value as text that can be stored. */
+export interface DescribedError {
+  /** The message, at most 8,192 UTF-16 code units. */
+  readonly message: string;
+  /** The stack, cut the same way; absent where there is none. */
+  readonly stack?: string;
+}
+
+/** Tells any thrown value as text: undefined, a string, an object whose getters throw. Never throws itself. */
+export function describeError(thrown: unknown): DescribedError {
+  if (typeof thrown !== "object" || thrown === null) {
+    return { message: storableText(typeof thrown === "string" ? thrown : `thrown: ${safeString(thrown)}`) };
+  }
+  const name = textOf(thrown, "name");
+  const message = textOf(thrown, "message");
+  const stack = textOf(thrown, "stack");
+  const told = message ?? safeString(thrown);
+  const named = name === undefined || name === "Error" || message === undefined ? told : `${name}: ${told}`;
+  return {
+    message: storableText(named === "" ? "an error without a message" : named),
+    ...(stack === undefined ? {} : { stack: storableText(withCause(stack, thrown)) }),
+  };
+}
+
+/** Cuts text to what is kept of an error, and replaces what jsonb can't hold: U+0000 and half surrogate pairs. */
+export function storableText(text: string): string {
+  let cut = text;
+  if (cut.length > ERROR_MESSAGE_LENGTH_MAX) {
+    cut = cut.slice(0, ERROR_MESSAGE_LENGTH_MAX);
+    // A cut between the halves of a pair would leave one half at the end.
+    const last = cut.charCodeAt(cut.length - 1);
+    if (last >= 0xd800 && last <= 0xdbff) cut = cut.slice(0, -1);
+  }
+  return cut.toWellFormed().replaceAll("\0", "\ufffd");
+}
+
+function withCause(stack: string, thrown: object): string {
+  try {
+    const cause = Reflect.get(thrown, "cause");
+    if (cause === undefined || cause === null) return stack;
+    return `${stack}\nCaused by: ${
+      (typeof cause === "object" && textOf(cause, "stack")) || safeString(cause)
+    }`;
+  } catch {
+    return stack;
+  }
+}
+
+function textOf(thrown: object, property: string): string | undefined {
+  try {
+    const value = Reflect.get(thrown, property);
+    return typeof value === "string" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function safeString(value: unknown): string {
+  try {
+    if (typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype) {
+      return JSON.stringify(value) ?? String(value);
+    }
+    return String(value);
+  } catch {
+    return "a value that can't be told as text";
+  }
+}

@@ -1,0 +1,194 @@
+import {
+  type AbortReason,
+  type Attempt,
+  type AttemptObserver,
+  type CallOptions,
+  type Executor,
+  type ExecutorStart,
+  type ExecutorStats,
+  InvalidOptionError,
+  type Json,
+  type Kind,
+  type Log,
+} from "../ports/mod.ts";
+import { HostPool } from "./hosts/host_pool.ts";
+import { InlineRunner } from "./inline/inline_runner.ts";
+import { moduleSpecifier } from "./module_specifier.ts";
+import type { ExecutorOptions } from "./options.ts";
+import { writeLine } from "./output.ts";
+import { ThreadPool } from "./threads/thread_pool.ts";
+import type { JobName, Work, WorkSurroundings } from "./work.ts";
+
+/**
+ * Makes an executor: functions run in the main thread, handler modules in worker threads, and in host processes where
+ * their kind declares `permissions`, `memory` or `isolation: "process"`. Nothing is started before it is needed.
+ *
+ * @throws {InvalidOptionError} an option is out of its range.
+ */
+export function createExecutor(options: ExecutorOptions): Executor {
+  return new LocalExecutor(options);
+}
+
+interface Placed {
+  readonly place: "inline" | "threads" | "hosts";
+  readonly key: number;
+}
+
+class LocalExecutor implements Executor {
+  #log: Log;
+  #output: (line: string) => void;
+  #inline: InlineRunner;
+  #threads: ThreadPool;
+  #hosts: HostPool;
+  #placed = new Map<string, Placed>();
+  #start: ExecutorStart | null = null;
+  #stopped = false;
+
+  constructor(options: ExecutorOptions) {
+    const threads = inRange("threads", options.threads ?? navigator.hardwareConcurrency, 1, 256);
+    const jobsPerThread = inRange("jobsPerThread", options.jobsPerThread ?? 100, 1, 10_000);
+    const graceMs = inRange("graceMs", options.graceMs ?? 2000, 0, 24 * 60 * 60 * 1000);
+    const memoryWatchMs = inRange("memoryWatchMs", options.memoryWatchMs ?? 250, 10, 60_000);
+    const hostIdleMs = inRange("hostIdleMs", options.hostIdleMs ?? 30_000, 0, 24 * 60 * 60 * 1000);
+    const standstillMs = inRange("standstillMs", options.standstillMs ?? 5000, 50, 60 * 60 * 1000);
+    const completion = options.completion?.text ?? null;
+    this.#log = options.log;
+    this.#output = options.output ?? writeLine;
+    const surroundings: WorkSurroundings = {
+      log: (level, event, fields) => this.#log[level](event, fields),
+      output: (job, line) => this.#output(prefixed(job, line)),
+      call: (module, input, callOptions) => this.call(module, input, callOptions),
+      threadLost: (job) => this.#threadLost(job),
+    };
+    const shared = { graceMs, completion, surroundings };
+    this.#inline = new InlineRunner({ ...shared, standstillMs, log: options.log });
+    this.#threads = new ThreadPool({ ...shared, threads, jobsPerThread });
+    this.#hosts = new HostPool({
+      ...shared,
+      threads,
+      jobsPerThread,
+      memoryWatchMs,
+      idleMs: hostIdleMs,
+      ...(options.config === undefined ? {} : { config: options.config }),
+    });
+  }
+
+  start(options: ExecutorStart): void {
+    this.#start = options;
+  }
+
+  async check(kinds: readonly Kind[]): Promise<string[]> {
+    const faults = await Promise.all(kinds.map(async (kind) => {
+      if (typeof kind.handler === "function") return null;
+      const module = moduleSpecifier(kind.handler);
+      const fault = belongsToHost(kind)
+        ? await this.#hosts.check(module, kind)
+        : await this.#threads.check(module);
+      return fault === null
+        ? null
+        : `kind ${JSON.stringify(kind.name)}: its handler module ${kind.handler} does not load: ${fault}`;
+    }));
+    return faults.filter((fault) => fault !== null);
+  }
+
+  run(attempt: Attempt, observer: AttemptObserver): void {
+    if (this.#stopped) {
+      return observer.ended({ type: "released", reason: "the executor has stopped", alone: attempt.alone });
+    }
+    const { kind } = attempt;
+    const name = `${attempt.run} ${attempt.id}`;
+    const watched: AttemptObserver = {
+      progress: (done, note) => observer.progress(done, note),
+      ended: (outcome) => {
+        this.#placed.delete(name);
+        observer.ended(outcome);
+      },
+    };
+    if (typeof kind.handler === "function") {
+      this.#placed.set(name, { place: "inline", key: 0 });
+      return this.#inline.run(attempt, kind.handler, watched);
+    }
+    const work: Work = {
+      id: attempt.id,
+      run: attempt.run,
+      kind: kind.name,
+      queue: attempt.queue,
+      attempt: attempt.attempt,
+      maxAttempts: attempt.maxAttempts,
+      timeoutMs: kind.timeout,
+      module: this.#moduleOf(kind.handler),
+      args: attempt.args,
+      ownThread: kind.ownThread === true,
+    };
+    if (attempt.alone || belongsToHost(kind)) {
+      const key = this.#hosts.run(work, { ...kind, alone: attempt.alone }, watched);
+      this.#placed.set(name, { place: "hosts", key });
+    } else {
+      this.#placed.set(name, { place: "threads", key: this.#threads.run(work, watched) });
+    }
+  }
+
+  abort(id: string, run: number, reason: AbortReason): void {
+    const placed = this.#placed.get(`${run} ${id}`);
+    if (placed === undefined) return;
+    if (placed.place === "inline") this.#inline.abort(id, run, reason);
+    else if (placed.place === "threads") this.#threads.abort(placed.key, reason);
+    else this.#hosts.abort(placed.key, reason);
+  }
+
+  call(module: string | URL, input: Json, options?: CallOptions): Promise<Json> {
+    if (this.#stopped) return Promise.reject(new Error(`Cannot call ${module}: the executor has stopped`));
+    return this.#hosts.call(moduleSpecifier(module), input, options);
+  }
+
+  stats(): ExecutorStats {
+    return {
+      threads: this.#threads.threads,
+      hosts: this.#hosts.hosts,
+      lostThreads: this.#threads.lost,
+      running: this.#placed.size,
+    };
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#inline.stop();
+    this.#threads.stop();
+    await this.#hosts.stop();
+  }
+
+  // A relative path is resolved once, so that a later change of the working directory changes nothing.
+  #modules = new Map<string | URL, string>();
+  #moduleOf(handler: string | URL): string {
+    let module = this.#modules.get(handler);
+    if (module === undefined) {
+      module = moduleSpecifier(handler);
+      this.#modules.set(handler, module);
+    }
+    return module;
+  }
+
+  #threadLost(job: JobName): void {
+    const lost = this.#threads.lost;
+    this.#log.error("a thread could not be ended and burns a core for as long as the process lives", {
+      kind: job.kind,
+      jobId: job.id,
+      lost,
+    });
+    this.#start?.onThreadLost({ kind: job.kind, jobId: job.id, lost });
+  }
+}
+
+function belongsToHost(kind: Kind): boolean {
+  return kind.isolation === "process" || kind.permissions !== undefined || kind.memory !== undefined;
+}
+
+function prefixed(job: JobName, line: string): string {
+  const name = job.kind === "" ? "a handler" : job.id === "" ? job.kind : `${job.kind} ${job.id}`;
+  return `[${name}] ${line}`;
+}
+
+function inRange(option: string, value: number, min: number, max: number): number {
+  if (Number.isFinite(value) && value >= min && value <= max) return value;
+  throw new InvalidOptionError(option, value, `a number from ${min} to ${max}`);
+}

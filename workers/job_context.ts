@@ -1,0 +1,150 @@
+import {
+  type CallOptions,
+  FenceLostError,
+  InvalidOptionError,
+  type JobContext,
+  type Json,
+  type Log,
+  type LogFields,
+  type LogLevel,
+  OUTPUT_BYTES_MAX,
+  toJsonText,
+  type Tx,
+} from "../ports/mod.ts";
+import { storableText } from "./describe_error.ts";
+import { type AbortCause, signalReason } from "./outcome.ts";
+
+/** What a context is about. */
+export interface ContextJob {
+  /** The job's id. */
+  readonly id: string;
+  /** The claim. */
+  readonly run: number;
+  /** The kind's name. */
+  readonly kind: string;
+  /** The queue. */
+  readonly queue: string;
+  /** Which try. */
+  readonly attempt: number;
+  /** How many tries in all. */
+  readonly maxAttempts: number;
+  /** The limit of the attempt, in ms. */
+  readonly timeoutMs: number;
+}
+
+/** Where a context hands on what the handler asks for. */
+export interface ContextSink {
+  /** The statement that completes a job; null where the store has none. */
+  readonly completion: string | null;
+  /** The handler told its progress. */
+  progress(done: number, note: string | undefined): void;
+  /** The handler logged. */
+  log(level: LogLevel, event: string, fields: LogFields): void;
+  /** The handler calls a module in a host process. */
+  call(module: string, input: Json, options: CallOptions | undefined): Promise<Json>;
+}
+
+/** The context of one attempt. What costs something is made when it is first asked for. */
+export class AttemptContext implements JobContext {
+  /** The job's id. */
+  readonly id: string;
+  /** The kind's name. */
+  readonly kind: string;
+  /** The queue that the job came from. */
+  readonly queue: string;
+  /** Which try this is. */
+  readonly attempt: number;
+  /** How many tries there are. */
+  readonly maxAttempts: number;
+  #job: ContextJob;
+  #sink: ContextSink;
+  #controller: AbortController | null = null;
+  #aborted: AbortCause | null = null;
+  #log: Log | null = null;
+  #completedIn = false;
+
+  /** Makes the context of one attempt. */
+  constructor(job: ContextJob, sink: ContextSink) {
+    this.#job = job;
+    this.#sink = sink;
+    this.id = job.id;
+    this.kind = job.kind;
+    this.queue = job.queue;
+    this.attempt = job.attempt;
+    this.maxAttempts = job.maxAttempts;
+    // Handlers take methods off the context: `const { progress } = ctx`.
+    this.progress = this.progress.bind(this);
+    this.completeIn = this.completeIn.bind(this);
+    this.call = this.call.bind(this);
+  }
+
+  /** Whether {@linkcode AttemptContext.completeIn} ran its statement. */
+  get completedIn(): boolean {
+    return this.#completedIn;
+  }
+
+  /** Aborts at the timeout, at a cancel, at a stop. */
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      if (this.#aborted !== null) {
+        this.#controller.abort(signalReason(this.#aborted, this.#job.timeoutMs));
+      }
+    }
+    return this.#controller.signal;
+  }
+
+  /** A log whose lines carry kind and id. */
+  get log(): Log {
+    const at = (level: LogLevel) => (event: string, fields: LogFields = {}): void =>
+      this.#sink.log(level, String(event), plainFields(fields));
+    return this.#log ??= { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  }
+
+  /** Aborts the signal. The first cause stays. */
+  abort(cause: AbortCause): void {
+    if (this.#aborted !== null) return;
+    this.#aborted = cause;
+    this.#controller?.abort(signalReason(cause, this.#job.timeoutMs));
+  }
+
+  /** As {@linkcode JobContext.progress} says. */
+  progress(done: number, note?: string): void {
+    if (!(typeof done === "number" && done >= 0 && done <= 1)) {
+      throw new InvalidOptionError("progress", done, "a number from 0 to 1");
+    }
+    this.#sink.progress(done, note === undefined ? undefined : storableText(String(note)));
+  }
+
+  /** As {@linkcode JobContext.completeIn} says. */
+  async completeIn(tx: Tx, output?: Json): Promise<void> {
+    if (this.#sink.completion === null) {
+      throw new Error(
+        `Cannot complete job ${this.id} in a transaction: this store has none that a handler could share`,
+      );
+    }
+    const text = output === undefined || output === null
+      ? null
+      : toJsonText(output, { name: "output", maxBytes: OUTPUT_BYTES_MAX });
+    const rows = await tx.unsafe(this.#sink.completion, [this.id, this.#job.run, text]);
+    if (rows.length === 0) throw new FenceLostError(this.id);
+    this.#completedIn = true;
+  }
+
+  /** As {@linkcode JobContext.call} says. */
+  call(module: string | URL, input: Json, options?: CallOptions): Promise<Json> {
+    return this.#sink.call(String(module), input, options);
+  }
+}
+
+// Fields cross a thread's border, where a function or a symbol would throw in the middle of the handler.
+function plainFields(fields: LogFields): LogFields {
+  const plain: Record<string, string | number | boolean | null | undefined> = {};
+  for (const [name, value] of Object.entries(fields ?? {})) {
+    const type = typeof value;
+    plain[name] = type === "string" || type === "number" || type === "boolean" || value === null
+      ? value
+      : String(value);
+  }
+  return plain;
+}

@@ -1,0 +1,28 @@
+import type { Completion, Log } from "../ports/mod.ts";
+
+/** What {@linkcode createExecutor} needs. */
+export interface ExecutorOptions {
+  /** Where it logs, and where `ctx.log` of the handlers goes. */
+  readonly log: Log;
+  /** How a handler's transaction completes its job, from the store; null where it can't. Default null. */
+  readonly completion?: Completion | null;
+  /** How many worker threads there are when all is well, 1 to 256. Default the number of cores. */
+  readonly threads?: number;
+  /** How many attempts one thread has at once, 1 to 10,000. 1 suits handlers that compute. Default 100. */
+  readonly jobsPerThread?: number;
+  /** How long a handler has between its aborted signal and its end by force, in ms. Default 2,000. */
+  readonly graceMs?: number;
+  /** How often the memory of host processes is looked at, in ms. Default 250. */
+  readonly memoryWatchMs?: number;
+  /** How long a host process is kept without work, in ms. Default 30,000. */
+  readonly hostIdleMs?: number;
+  /** Above how long a stand-still of the main loop is logged while functions run in it, in ms. Default 5,000. */
+  readonly standstillMs?: number;
+  /** Takes a line that a handler printed, prefixed with kind and job id. Default writes it to standard output. */
+  readonly output?: (line: string) => void;
+  /**
+   * The configuration file by which host processes resolve imports. Default the `deno.json` or `deno.jsonc` that is
+   * found upwards from the main module, else from the working directory.
+   */
+  readonly config?: string;
+}

@@ -1,0 +1,70 @@
+import {
+  type AbortReason,
+  type AttemptOutcome,
+  DELAY_MS_MAX,
+  type FailureClass,
+  isDiscard,
+  isSnooze,
+} from "../ports/mod.ts";
+import { describeError, storableText } from "./describe_error.ts";
+
+/** Why a signal was aborted: told by the job layer, or because the time is up. */
+export type AbortCause = AbortReason | "timeout";
+
+/** What a thrown value makes of an attempt. */
+export function outcomeOfThrown(thrown: unknown, failureClass: FailureClass = "error"): AttemptOutcome {
+  try {
+    if (isSnooze(thrown)) return { type: "snoozed", delayMs: boundedDelay(thrown.delayMs) };
+    if (isDiscard(thrown)) return { type: "discarded", reason: storableText(String(thrown.reason)) };
+  } catch {
+    // A value that throws when it is looked at is neither.
+  }
+  return { type: "failed", class: failureClass, ...describeError(thrown) };
+}
+
+/** What is made of an outcome that came after the signal was aborted for `cause`. */
+export function outcomeAfterAbort(
+  outcome: AttemptOutcome,
+  cause: AbortCause | null,
+  timeoutMs: number,
+): AttemptOutcome {
+  // The job's own transaction has decided, and the row tells how.
+  if (outcome.type === "completed" && outcome.completedIn) return outcome;
+  if (cause === "timeout") return timedOut(timeoutMs, "ended after its signal was aborted");
+  if (cause === "stop" && outcome.type === "failed") {
+    return { type: "released", reason: "the runtime stopped", alone: false };
+  }
+  return outcome;
+}
+
+/** The failure of an attempt that passed its limit. */
+export function timedOut(timeoutMs: number, how: string): AttemptOutcome {
+  return { type: "failed", class: "timeout", message: `passed its limit of ${timeoutMs} ms: ${how}` };
+}
+
+/** The end of an attempt that did not heed its aborted signal for the grace. */
+export function endedByForce(cause: AbortCause, timeoutMs: number, graceMs: number): AttemptOutcome {
+  const how = `did not end within the grace of ${graceMs} ms`;
+  if (cause === "timeout") return timedOut(timeoutMs, `${how} and was ended`);
+  if (cause === "stop") {
+    return { type: "released", reason: `the runtime stopped, the handler ${how}`, alone: false };
+  }
+  return { type: "failed", class: "timeout", message: `was cancelled, ${how} and was ended` };
+}
+
+/** The reason that a handler's signal carries. */
+export function signalReason(cause: AbortCause, timeoutMs: number): DOMException {
+  switch (cause) {
+    case "timeout":
+      return new DOMException(`the attempt passed its limit of ${timeoutMs} ms`, "TimeoutError");
+    case "cancel":
+      return new DOMException("the job was cancelled", "AbortError");
+    case "stop":
+      return new DOMException("the runtime stops", "AbortError");
+  }
+}
+
+function boundedDelay(delayMs: unknown): number {
+  const delay = Number(delayMs);
+  return delay > 0 ? Math.min(Math.ceil(delay), DELAY_MS_MAX) : 0;
+}

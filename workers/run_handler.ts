@@ -1,0 +1,37 @@
+import {
+  type AttemptOutcome,
+  type Handler,
+  InvalidJsonError,
+  type Json,
+  OUTPUT_BYTES_MAX,
+  parseJsonText,
+  toJsonText,
+} from "../ports/mod.ts";
+import type { AttemptContext } from "./job_context.ts";
+import { outcomeOfThrown } from "./outcome.ts";
+
+/** Calls a handler with the args of a job and tells what came of it. Never rejects. */
+export async function runHandler(
+  handler: Handler,
+  argsText: string,
+  context: AttemptContext,
+): Promise<AttemptOutcome> {
+  try {
+    let args: Json;
+    try {
+      args = argsText === "null" ? {} : parseJsonText(argsText, "args");
+    } catch (error) {
+      // The same args read the same way on every attempt.
+      if (error instanceof InvalidJsonError) return { type: "discarded", reason: error.message };
+      throw error;
+    }
+    const value = await handler(args, context);
+    if (context.completedIn) return { type: "completed", output: null, completedIn: true };
+    const output = value === undefined || value === null
+      ? null
+      : toJsonText(value, { name: "output", maxBytes: OUTPUT_BYTES_MAX });
+    return { type: "completed", output, completedIn: false };
+  } catch (thrown) {
+    return outcomeOfThrown(thrown);
+  }
+}

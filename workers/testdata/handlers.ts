@@ -1,0 +1,171 @@
+/// <reference lib="deno.worker" />
+import { discard, type Handler, type JobContext, type Json, snooze } from "../../ports/mod.ts";
+
+/** One module for many tests: `args.do` says what its handler does. */
+const actions: Record<
+  string,
+  (args: Record<string, Json>, ctx: JobContext) => Promise<Json | void> | Json | void
+> = {
+  echo: (args) => args,
+  nothing: () => {},
+  context: ({ ...args }, ctx) => ({
+    args,
+    id: ctx.id,
+    kind: ctx.kind,
+    queue: ctx.queue,
+    attempt: ctx.attempt,
+    maxAttempts: ctx.maxAttempts,
+    aborted: ctx.signal.aborted,
+  }),
+  fail: (args) => {
+    throw new Error(String(args["message"] ?? "it failed"));
+  },
+  throwUndefined: () => {
+    throw undefined;
+  },
+  throwString: () => {
+    throw "just text";
+  },
+  throwGetter: () => {
+    throw Object.freeze({
+      get message(): string {
+        throw new Error("no message for you");
+      },
+      get millraceOutcome(): string {
+        throw new Error("nor a mark");
+      },
+      toString(): string {
+        throw new Error("nor text");
+      },
+    });
+  },
+  throwLong: () => {
+    throw new Error("x".repeat(8191) + "\u{1f600}" + "\0");
+  },
+  returnFunction: () => ({ f: (() => {}) as unknown as Json }),
+  returnLarge: () => "x".repeat(65 * 1024),
+  snooze: (args) => {
+    throw snooze(Number(args["ms"]));
+  },
+  discard: () => {
+    throw discard("the receiver is gone");
+  },
+  sleep: async (args, ctx) => {
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(resolve, Number(args["ms"]));
+      if (args["heed"] === true) {
+        ctx.signal.addEventListener("abort", () => {
+          clearTimeout(timer);
+          reject(ctx.signal.reason);
+        });
+      }
+    });
+    return "slept";
+  },
+  compute: (args) => {
+    const end = performance.now() + Number(args["ms"]);
+    while (performance.now() < end);
+    return "computed";
+  },
+  spin: () => {
+    while (true);
+  },
+  spinLater: async () => {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    while (true);
+  },
+  atomicsWait: () => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  },
+  regexp: () => /^(a+)+$/.test("a".repeat(60) + "!"),
+  rejectNow: async () => {
+    Promise.reject(new Error("nobody awaits me"));
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+  },
+  throwInTimer: async () => {
+    setTimeout(() => {
+      throw new Error("thrown in a timer");
+    }, 5);
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+  },
+  rejectLater: () => {
+    setTimeout(() => Promise.reject(new Error("too late to matter")), 50);
+    return "done";
+  },
+  exit: async () => {
+    await Promise.resolve();
+    Deno.exit(1);
+  },
+  close: async () => {
+    await Promise.resolve();
+    self.close();
+  },
+  print: () => {
+    console.log("two\nlines");
+    console.error("and %s", "one");
+  },
+  log: (_args, ctx) => ctx.log.info("hello", { n: 1 }),
+  progress: async (_args, ctx) => {
+    ctx.progress(0.25, "a quarter");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    ctx.progress(1);
+  },
+  badProgress: (_args, ctx) => ctx.progress(2),
+  completeIn: async (args, ctx) => {
+    const rows = args["rows"] as readonly Record<string, unknown>[];
+    const seen: unknown[] = [];
+    await ctx.completeIn({
+      unsafe: (text, params) => {
+        seen.push(text, params);
+        return Promise.resolve(rows);
+      },
+    }, { ok: true });
+    return "not kept";
+  },
+  call: (args, ctx) => {
+    const timeout = args["timeout"];
+    return ctx.call(String(args["module"]), args["input"] ?? null, {
+      ...(typeof timeout === "number" ? { timeout } : {}),
+    });
+  },
+  kill: () => {
+    Deno.kill(Deno.pid, "SIGKILL");
+  },
+  memory: () => {
+    const held: unknown[] = [];
+    while (true) held.push(new Array(1e5).fill(held.length));
+  },
+  buffers: async () => {
+    const held: Uint8Array[] = [];
+    for (let i = 0; i < 400; i++) {
+      held.push(new Uint8Array(4 * 1024 * 1024).fill(1));
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    return held.length;
+  },
+  read: async (args) => (await Deno.readTextFile(String(args["path"]))).length,
+  env: (args) => Deno.env.get(String(args["name"])) ?? null,
+  net: async (args) => {
+    const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(args["port"]) });
+    connection.close();
+    return "connected";
+  },
+  run: async () => {
+    await new Deno.Command(Deno.execPath(), { args: ["--version"] }).output();
+  },
+  rawOutput: async () => {
+    Deno.stdout.writeSync(new TextEncoder().encode("raw without newline"));
+    await Deno.stderr.write(new TextEncoder().encode("raw error\n"));
+    return "written";
+  },
+  pid: () => Deno.pid,
+};
+
+const handler: Handler = (args, ctx) => {
+  const given = args as Record<string, Json>;
+  const action = actions[String(given["do"] ?? "echo")];
+  if (action === undefined) throw new Error(`there is no action ${given["do"]}`);
+  return action(given, ctx);
+};
+
+export default handler;

@@ -1,0 +1,253 @@
+/// <reference lib="deno.worker" />
+/**
+ * The thread's side: takes jobs, runs their handlers, reports what came of them. It begins in a thread of its own.
+ *
+ * @module
+ */
+import type { CallOptions, Handler, Json, LogFields, LogLevel } from "../../ports/mod.ts";
+import { describeError } from "../describe_error.ts";
+import { AttemptContext, type ContextJob, type ContextSink } from "../job_context.ts";
+import { outcomeOfThrown } from "../outcome.ts";
+import { runHandler } from "../run_handler.ts";
+import { currentJob, type GuardedJob, guardThread } from "./guard_thread.ts";
+import { loadHandler } from "./load_handler.ts";
+import { type Command, COUNTER, type Report, SLOT, SLOTS_AT, type ThreadSetup } from "./protocol.ts";
+
+/** How long jobs are started without a look at what else there is to do, in ms. */
+const SLICE_MS = 4;
+
+// Kept before a handler can replace them.
+const post: (reports: Report[]) => void = self.postMessage.bind(self);
+const later: (callback: () => void) => unknown = setImmediate;
+
+type Run = Extract<Command, readonly ["run", ...unknown[]]>;
+
+interface LoadedKind {
+  readonly name: string;
+  readonly module: string;
+  handler: Handler | null;
+  loading: Promise<Handler> | null;
+}
+
+interface Job extends ContextJob, GuardedJob {
+  readonly key: number;
+  readonly slot: number;
+  readonly context: AttemptContext;
+}
+
+class ThreadMain {
+  #shared: Int32Array;
+  #completion: string | null;
+  #kinds: LoadedKind[] = [];
+  #jobs = new Map<number, Job>();
+  #inbox: Run[] = [];
+  #inboxAt = 0;
+  #running = false;
+  #reports: Report[] = [];
+  #flushDue = false;
+  #calls = new Map<number, PromiseWithResolvers<Json>>();
+  #callCount = 0;
+
+  constructor(setup: ThreadSetup) {
+    this.#shared = new Int32Array(setup.shared);
+    this.#completion = setup.completion;
+    guardThread({
+      crashed: (job, thrown) => this.#crashed(job as Job, thrown),
+      unattributed: (thrown) => this.#unattributed(thrown),
+      exiting: (job, what) => {
+        this.#reports.push(["exit", (job as Job | undefined)?.key ?? null, what]);
+        this.#flush();
+      },
+      output: (job, line) => this.#report(["output", job?.kind ?? "", job?.id ?? "", line]),
+    });
+  }
+
+  take(commands: readonly Command[]): void {
+    Atomics.add(this.#shared, COUNTER.consumed, 1);
+    Atomics.add(this.#shared, COUNTER.progress, 1);
+    for (const command of commands) {
+      switch (command[0]) {
+        case "run":
+          this.#inbox.push(command);
+          break;
+        case "kind":
+          this.#kinds[command[1]] = { name: command[2], module: command[3], handler: null, loading: null };
+          break;
+        case "abort":
+          this.#jobs.get(command[1])?.context.abort(command[2]);
+          break;
+        case "called":
+          this.#called(command[1], command[2], command[3]);
+          break;
+        case "check":
+          this.#check(command[1], command[2]);
+          break;
+      }
+    }
+    if (!this.#running && this.#inbox.length > 0) this.#runInbox();
+  }
+
+  // A handler that computes keeps the thread: what has ended meanwhile is reported, and messages are taken,
+  // between such jobs and not after all of them.
+  #runInbox(): void {
+    this.#running = true;
+    const end = performance.now() + SLICE_MS;
+    while (this.#inboxAt < this.#inbox.length) {
+      this.#start(this.#inbox[this.#inboxAt++]!);
+      if (performance.now() >= end) {
+        later(() => {
+          if (this.#reports.length > 0) this.#flush();
+          this.#runInbox();
+        });
+        return;
+      }
+    }
+    this.#inbox = [];
+    this.#inboxAt = 0;
+    this.#running = false;
+  }
+
+  #start(command: Run): void {
+    const [, slot, key, kindIndex, id, run, queue, attempt, maxAttempts, timeoutMs, args] = command;
+    Atomics.add(this.#shared, COUNTER.progress, 1);
+    const kind = this.#kinds[kindIndex]!;
+    const state = kind.handler === null ? SLOT.loading : SLOT.started;
+    if (Atomics.compareExchange(this.#shared, SLOTS_AT + slot, SLOT.queued, state) !== SLOT.queued) {
+      this.#report(["withdrawn", slot]);
+      return;
+    }
+    const about: ContextJob = { id, run, kind: kind.name, queue, attempt, maxAttempts, timeoutMs };
+    const job: Job = {
+      ...about,
+      key,
+      slot,
+      context: new AttemptContext(about, this.#sink(key)),
+      ended: false,
+    };
+    this.#jobs.set(key, job);
+    if (kind.handler !== null) return currentJob.run(job, () => this.#runJob(job, kind.handler!, args));
+    currentJob.run(job, () => {
+      this.#load(kind).then((handler) => {
+        if (job.ended) return;
+        Atomics.store(this.#shared, SLOTS_AT + slot, SLOT.started);
+        this.#runJob(job, handler, args);
+      }, (error) => {
+        if (job.ended) return;
+        this.#forget(job);
+        const { message, stack } = describeError(error);
+        this.#report(["unloaded", key, message, stack]);
+      });
+    });
+  }
+
+  #runJob(job: Job, handler: Handler, args: string): void {
+    Atomics.store(this.#shared, COUNTER.current, job.slot + 1);
+    const ending = runHandler(handler, args, job.context);
+    Atomics.store(this.#shared, COUNTER.current, 0);
+    ending.then((outcome) => {
+      if (job.ended) return;
+      this.#forget(job);
+      if (outcome.type === "completed") {
+        this.#report(["completed", job.key, outcome.output, outcome.completedIn]);
+      } else this.#report(["ended", job.key, outcome]);
+    });
+  }
+
+  #load(kind: LoadedKind): Promise<Handler> {
+    kind.loading ??= loadHandler(kind.module).then((handler) => kind.handler = handler).finally(() => {
+      kind.loading = null;
+    });
+    return kind.loading;
+  }
+
+  #check(check: number, module: string): void {
+    loadHandler(module).then(
+      () => this.#report(["checked", check, null]),
+      (error) => this.#report(["checked", check, describeError(error.cause ?? error).message]),
+    );
+  }
+
+  #crashed(job: Job, thrown: unknown): void {
+    if (job.ended) {
+      const { message, stack } = describeError(thrown);
+      this.#report(["log", "warn", "error after the job had ended", {
+        kind: job.kind,
+        jobId: job.id,
+        error: message,
+        stack,
+      }]);
+      return;
+    }
+    this.#forget(job);
+    this.#report(["ended", job.key, outcomeOfThrown(thrown, "crash")]);
+    // Its code may still run: let it see that nobody waits for it.
+    job.context.abort("cancel");
+  }
+
+  #unattributed(thrown: unknown): void {
+    const jobs = [...this.#jobs.values()];
+    if (jobs.length === 1) return this.#crashed(jobs[0]!, thrown);
+    const { message, stack } = describeError(thrown);
+    this.#report(["log", "error", "error in a thread that can't be told to any job", {
+      error: message,
+      stack,
+    }]);
+  }
+
+  #forget(job: Job): void {
+    job.ended = true;
+    this.#jobs.delete(job.key);
+  }
+
+  #sink(key: number): ContextSink {
+    const main = this;
+    return {
+      completion: main.#completion,
+      progress(done, note) {
+        if (main.#jobs.has(key)) main.#report(["progress", key, done, note]);
+      },
+      log(level: LogLevel, event: string, fields: LogFields) {
+        const job = main.#jobs.get(key) ?? currentJob.getStore();
+        main.#report(["log", level, event, { ...fields, ...(job ? { kind: job.kind, jobId: job.id } : {}) }]);
+      },
+      call: (module, input, options) => main.#call(module, input, options),
+    };
+  }
+
+  #call(module: string, input: Json, options: CallOptions | undefined): Promise<Json> {
+    const call = ++this.#callCount;
+    const deferred = Promise.withResolvers<Json>();
+    this.#calls.set(call, deferred);
+    this.#report(["call", call, module, input, options]);
+    return deferred.promise;
+  }
+
+  #called(call: number, ok: boolean, value: Json): void {
+    const deferred = this.#calls.get(call);
+    this.#calls.delete(call);
+    if (ok) deferred?.resolve(value);
+    else deferred?.reject(new Error(String(value)));
+  }
+
+  #report(report: Report): void {
+    this.#reports.push(report);
+    if (this.#flushDue) return;
+    this.#flushDue = true;
+    later(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#flushDue = false;
+    if (this.#reports.length === 0) return;
+    const reports = this.#reports;
+    this.#reports = [];
+    post(reports);
+  }
+}
+
+let main: ThreadMain | undefined;
+self.onmessage = (event: MessageEvent<ThreadSetup | Command[]>) => {
+  if (main !== undefined) return main.take(event.data as Command[]);
+  main = new ThreadMain(event.data as ThreadSetup);
+  post([["ready"]]);
+};
