@@ -83,6 +83,9 @@ export interface RuntimeOptions extends CompositionInput {
 export interface WorkingRuntime extends Runtime {
   /** What runs handlers now. */
   stats(): ExecutorStats;
+
+  /** As {@linkcode Runtime.stop}; `graceMs` is another grace than the setting's, for a process that must go soon. */
+  stop(graceMs?: number): Promise<void>;
 }
 
 /**
@@ -267,8 +270,8 @@ class StoreRuntime implements WorkingRuntime {
     return this.#starting ??= this.#start();
   }
 
-  stop(): Promise<void> {
-    return this.#stopping ??= this.#stop();
+  stop(graceMs: number = this.#settings.stopGraceMs): Promise<void> {
+    return this.#stopping ??= this.#stop(graceMs);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -298,12 +301,12 @@ class StoreRuntime implements WorkingRuntime {
     this.#log.info("started", { owner: this.#heart.owner, queues: [...this.#lanes.keys()].join(",") });
   }
 
-  async #stop(): Promise<void> {
+  async #stop(graceMs: number): Promise<void> {
     const worked = this.#phase !== "new";
-    const deadline = performance.now() + this.#settings.stopGraceMs + STOP_EXTRA_MS;
+    const deadline = performance.now() + graceMs + STOP_EXTRA_MS;
     this.#phase = "stopping";
     await this.#starting?.catch(() => {});
-    if (worked) await this.#stopWorking(deadline);
+    if (worked) await this.#stopWorking(graceMs, deadline);
     await this.#waiters.stop();
     await this.#executor.stop();
     await within(Promise.allSettled(this.#calls), CLOSE_MS);
@@ -314,7 +317,7 @@ class StoreRuntime implements WorkingRuntime {
     if (worked) this.#log.info("stopped");
   }
 
-  async #stopWorking(deadline: number): Promise<void> {
+  async #stopWorking(graceMs: number, deadline: number): Promise<void> {
     const lanes = [...this.#lanes.values()];
     this.#log.info("stopping", { running: lanes.reduce((sum, lane) => sum + lane.running, 0) });
     const quiet = Promise.all([
@@ -324,7 +327,7 @@ class StoreRuntime implements WorkingRuntime {
       ...lanes.map((lane) => lane.close()),
       ...lanes.map((lane) => lane.idle()),
     ]);
-    if (!await within(quiet, this.#settings.stopGraceMs)) {
+    if (!await within(quiet, graceMs)) {
       for (const lane of lanes) lane.abort();
       await within(quiet, deadline - DRAIN_MS - performance.now());
       // Ends what ignored the abort, and reports it as released.
