@@ -1,0 +1,155 @@
+import { DatabaseUnavailableError } from "../../ports/errors.ts";
+import type { Claimed, ClaimRequest } from "../../ports/store.ts";
+import type { TxRow } from "../../ports/tx.ts";
+import { AwakeMarks } from "./awake.ts";
+import { ClaimPositions, type Position } from "./claim_positions.ts";
+import type { PostgresDatabase } from "./database.ts";
+import type { LostClaims } from "./lost_claims.ts";
+import { isoSql } from "./sql_text.ts";
+import type { StartMarks } from "./start_marks.ts";
+
+/**
+ * The due jobs of one priority behind a position, oldest first. The order and the row comparison are those of the
+ * ready index, so the scan begins at the position and reads no row that it does not return.
+ */
+function branch(priority: number, at: string, id: string): string {
+  return `
+    select * from (
+      select id, ${priority} as priority, scheduled_at
+      from {schema}.job
+      where queue = $2::text
+        and priority = ${priority}
+        and state in ('pending', 'retryable')
+        and scheduled_at <= statement_timestamp()
+        and (scheduled_at, id) > (${at}::text::timestamptz, ${id}::text::bigint)
+      order by scheduled_at, id
+      limit $3::int
+      for update skip locked
+    ) as priority_${priority}`;
+}
+
+/**
+ * The branches are read one after the other, and a later one only when the earlier ones did not fill the limit: that
+ * makes priority strict. A process that is not on the record (it was rescued) gets nothing, for nobody would miss its
+ * jobs; the lock on its row makes a rescue wait for a claim that has begun.
+ */
+const CLAIM = `
+  with alive as materialized (
+    select 1 from {schema}.worker where id = $1::text::uuid for key share
+  ), due as materialized (
+    select id, priority, scheduled_at, row_number() over () as ord
+    from (
+      select * from (
+        ${branch(1, "$6", "$7")}
+        union all
+        ${branch(2, "$8", "$9")}
+        union all
+        ${branch(3, "$10", "$11")}
+        union all
+        ${branch(4, "$12", "$13")}
+      ) as branches
+      limit case when exists (select from alive) then $3::int else 0 end
+    ) as first
+  ), claimed as (
+    update {schema}.job
+    set state = 'running', run = job.run + 1, attempt = job.attempt + 1, owner = $1::text::uuid,
+      claimed_at = clock_timestamp(), undeclared = false
+    from due
+    where job.id = due.id
+    returning due.ord, due.scheduled_at as due_at, job.*
+  ), marked as (
+    insert into {schema}.start_mark (owner, seq, job_ids, runs)
+    select $1::text::uuid, $5::text::bigint, array_agg(id order by ord), array_agg(run order by ord)
+    from claimed
+    where ord <= $4::int
+    having count(*) > 0
+  )
+  select
+    id, run, kind, attempt, max_attempts, args::text as args, alone, priority,
+    ${isoSql("due_at")} as due_at
+  from claimed
+  order by ord`;
+
+/** Claims jobs, each queue from where its last claim ended. */
+export class Claimer {
+  readonly #database: PostgresDatabase;
+  readonly #marks: StartMarks;
+  readonly #lost: LostClaims;
+  readonly #awake: AwakeMarks;
+  readonly #positions: Map<string, ClaimPositions> = new Map();
+
+  /** Remembers nothing yet. */
+  constructor(database: PostgresDatabase, marks: StartMarks, lost: LostClaims) {
+    this.#database = database;
+    this.#marks = marks;
+    this.#lost = lost;
+    this.#awake = new AwakeMarks(database);
+  }
+
+  /** Takes due jobs. The claims of one queue must not be made at the same time. */
+  async claim(request: ClaimRequest): Promise<Claimed[]> {
+    if (request.limit < 1) return [];
+    await this.#lost.release(request.owner, request.queue);
+    const claimed = await this.#claimOnce(request);
+    const isFull = claimed.length >= request.limit;
+    const mustLookAgain = await this.#awake.note(request.queue, request.owner, isFull);
+    if (!mustLookAgain) return claimed;
+    // Who enqueued while the mark stood woke nobody, so one more look follows its withdrawal.
+    const rest = await this.#claimOnce({
+      ...request,
+      limit: request.limit - claimed.length,
+      free: Math.max(0, request.free - claimed.length),
+    });
+    return [...claimed, ...rest];
+  }
+
+  /** In how many ms a queue should be looked through from its start because of a claim that came short; else null. */
+  lookDueMs(queue: string): number | null {
+    return this.#positions.get(queue)?.lookDueMs() ?? null;
+  }
+
+  /** Withdraws this process's marks. */
+  async close(owner: string): Promise<void> {
+    await this.#awake.withdrawAll(owner);
+  }
+
+  async #claimOnce(request: ClaimRequest): Promise<Claimed[]> {
+    const positions = this.#positions.get(request.queue) ?? new ClaimPositions();
+    this.#positions.set(request.queue, positions);
+    const scan = positions.begin();
+    const seq = this.#marks.nextSeq();
+    const rows = await this.#run(request, seq, scan.from);
+    const claimed = rows.map(toClaimed);
+    this.#lost.noteClaimed(request.queue, claimed);
+    if (request.free > 0) this.#marks.noteStarted(request.owner, seq, claimed.slice(0, request.free));
+    scan.end(rows.map(toPosition), rows.length >= request.limit);
+    return claimed;
+  }
+
+  async #run(request: ClaimRequest, seq: number, from: readonly Position[]): Promise<readonly TxRow[]> {
+    const places = from.flatMap(({ at, id }) => [at, id]);
+    const { owner, queue, limit, free } = request;
+    try {
+      return await this.#database.query(CLAIM, [owner, queue, limit, free, String(seq), ...places]);
+    } catch (error) {
+      if (error instanceof DatabaseUnavailableError) this.#lost.noteLost(queue);
+      throw error;
+    }
+  }
+}
+
+function toClaimed(row: TxRow): Claimed {
+  return {
+    id: String(row.id),
+    run: Number(row.run),
+    kind: String(row.kind),
+    attempt: Number(row.attempt),
+    maxAttempts: Number(row.max_attempts),
+    args: String(row.args),
+    alone: row.alone === true,
+  };
+}
+
+function toPosition(row: TxRow): { priority: number } & Position {
+  return { priority: Number(row.priority), at: String(row.due_at), id: String(row.id) };
+}

@@ -1,0 +1,130 @@
+import { connect, type Socket } from "node:net";
+import postgres from "postgres";
+import { DatabaseUnavailableError } from "../../ports/errors.ts";
+import type { TxParam, TxRow } from "../../ports/tx.ts";
+import { translateError } from "./translate_error.ts";
+
+/** How a connection is made. */
+export interface ClientOptions {
+  /** The database's URL. */
+  readonly url: string;
+  /** Whether statements are prepared once per connection. Off behind a transaction pooler. */
+  readonly preparedStatements: boolean;
+  /** How long connecting may take, in ms. */
+  readonly connectTimeoutMs: number;
+  /** Told of notifications. */
+  readonly onNotify?: (channel: string, payload: string) => void;
+  /** Told once when the connection has broken or was ended. */
+  readonly onClose?: () => void;
+}
+
+/** How one statement is run. */
+export interface RunOptions {
+  /** Prepare it, when the connection prepares at all. For texts that are constant. */
+  readonly prepare?: boolean;
+}
+
+/** The parts of a driver's options that the socket is made from. */
+interface SocketTarget {
+  readonly host: readonly string[];
+  readonly port: readonly number[];
+  readonly path?: string | false;
+}
+
+const END_TIMEOUT_S = 2;
+
+/**
+ * One connection, connected at its first statement, used by one caller at a time, and never used again once it broke.
+ *
+ * The driver's own pool is not used: it sends a statement down a connection that is busy with another one, and after a
+ * connection broke inside a transaction it sends what follows to whatever session comes next.
+ */
+export class Client {
+  readonly #sql: postgres.Sql;
+  readonly #options: ClientOptions;
+  #socket: Socket | null = null;
+  #dials = 0;
+  #broken = false;
+
+  /** Connects nothing yet. */
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.#sql = postgres(options.url, {
+      max: 1,
+      prepare: options.preparedStatements,
+      // Asking for the array types costs a round trip per connection, and no array is ever bound.
+      fetch_types: false,
+      connect_timeout: options.connectTimeoutMs / 1000,
+      idle_timeout: 0,
+      max_lifetime: null,
+      onnotice: () => {},
+      onnotify: options.onNotify ?? (() => {}),
+      onclose: () => this.#markBroken(),
+      connection: {
+        application_name: "millrace",
+        // A generic plan that was made while a table was empty would be kept when it has a million rows. Poolers
+        // refuse the parameter, and need it not: without prepared statements every plan is made afresh.
+        ...(options.preparedStatements ? { plan_cache_mode: "force_custom_plan" } : {}),
+      },
+      socket: (target: SocketTarget) => this.#dial(target),
+    } as unknown as postgres.Options<Record<string, never>>);
+  }
+
+  /** Whether the connection is of no more use. */
+  get broken(): boolean {
+    return this.#broken;
+  }
+
+  /** Runs one statement; without parameters the text may hold several. */
+  async run(text: string, params: readonly TxParam[], options: RunOptions = {}): Promise<readonly TxRow[]> {
+    if (this.#broken) throw new DatabaseUnavailableError("The connection to the database is broken");
+    const values = params as TxParam[];
+    try {
+      // Without values the simple protocol is used, which takes several statements at once.
+      const rows = params.length === 0
+        ? await this.#sql.unsafe(text)
+        : await this.#sql.unsafe(text, values, { prepare: options.prepare ?? false });
+      return rows as unknown as readonly TxRow[];
+    } catch (error) {
+      throw translateError(error);
+    }
+  }
+
+  /** Breaks the connection at once. What runs on it fails. */
+  destroy(): void {
+    this.#markBroken();
+    this.#sql.end({ timeout: 0 }).catch(() => {});
+    this.#socket?.destroy();
+  }
+
+  /** Ends the connection in order; breaks it when the server does not answer within 2 s. */
+  async end(): Promise<void> {
+    try {
+      await this.#sql.end({ timeout: END_TIMEOUT_S });
+    } catch {
+      // It was broken already, so it has ended.
+    }
+    this.#markBroken();
+    this.#socket?.destroy();
+  }
+
+  #dial(target: SocketTarget): Socket {
+    // The driver dials again by itself when a server hangs up during the start; one that was given up must not.
+    if (this.#broken) throw new DatabaseUnavailableError("The connection to the database was given up");
+    const turn = this.#dials++ % target.host.length;
+    const host = target.host[turn] ?? "localhost";
+    const socket = target.path ? connect(target.path) : connect(Number(target.port[turn] ?? 5432), host);
+    // The driver reads the host from the socket when it begins TLS.
+    Object.assign(socket, { host });
+    // Without a listener of our own an error after the driver has let go of the socket would end the process.
+    socket.on("error", () => {});
+    this.#socket = socket;
+    return socket;
+  }
+
+  #markBroken(): void {
+    if (this.#broken) return;
+    this.#broken = true;
+    this.#options.onClose?.();
+  }
+}

@@ -1,0 +1,18 @@
+import type { Completion } from "../../ports/store.ts";
+import { intoHistory } from "./history.ts";
+
+/** A cancel that was asked for first wins: then there is no row, and the handler rolls back. */
+const COMPLETE = `
+  with ended as (
+    delete from {schema}.job
+    where id = $1::text::bigint and run = $2::int and state = 'running' and not cancel_requested
+    returning *, 'completed' as final, $3::text::jsonb as output, errors as final_errors
+  ), written as (
+    ${intoHistory("ended")}
+  )
+  select id from written`;
+
+/** The statement with which a handler's own transaction completes its job. */
+export function completionOf(quotedSchema: string): Completion {
+  return { text: COMPLETE.replaceAll("{schema}", () => quotedSchema) };
+}

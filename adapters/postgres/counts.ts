@@ -1,0 +1,100 @@
+import type { JobState } from "../../ports/job.ts";
+import type { Counts } from "../../ports/store.ts";
+import type { PostgresDatabase } from "./database.ts";
+import { epochMsSql } from "./sql_text.ts";
+
+const STATES = `
+  select kind, state, count(*)::float8 as count
+  from {schema}.job
+  where $1::text is null or kind = $1::text
+  group by kind, state
+  union all
+  select kind, state, count(*)::float8
+  from {schema}.job_history
+  where $1::text is null or kind = $1::text
+  group by kind, state`;
+
+/** Goes from queue to queue and from priority to priority through the ready index, one row each. */
+const WAITING = `
+  with recursive line as (
+    (select queue, priority, scheduled_at
+      from {schema}.job
+      where state in ('pending', 'retryable')
+      order by queue, priority, scheduled_at, id
+      limit 1)
+    union all
+    select following.*
+    from line cross join lateral (
+      select queue, priority, scheduled_at
+      from {schema}.job
+      where state in ('pending', 'retryable') and (queue, priority) > (line.queue, line.priority)
+      order by queue, priority, scheduled_at, id
+      limit 1
+    ) as following
+  )
+  select queue, priority, ${epochMsSql("clock_timestamp()")} - ${epochMsSql("scheduled_at")} as oldest_ms
+  from line
+  where scheduled_at <= clock_timestamp()`;
+
+const WAITING_OF_KIND = `
+  select
+    queue, priority,
+    ${epochMsSql("clock_timestamp()")} - ${epochMsSql("min(scheduled_at)")} as oldest_ms
+  from {schema}.job
+  where state in ('pending', 'retryable') and kind = $1::text and scheduled_at <= clock_timestamp()
+  group by queue, priority`;
+
+const UNDECLARED = `
+  select count(*)::float8 as count
+  from {schema}.job
+  where undeclared and ($1::text is null or kind = $1::text)`;
+
+const BYTES = `
+  select coalesce(sum(pg_total_relation_size(c.oid)), 0)::float8 as bytes
+  from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
+  where n.nspname = $1::text and c.relkind = 'r'`;
+
+const NEXT_DUE = `
+  select greatest(0, ${epochMsSql("min(scheduled_at)")} - ${epochMsSql("clock_timestamp()")}) as due_ms
+  from (values (1), (2), (3), (4)) as line (priority)
+  cross join lateral (
+    select scheduled_at
+    from {schema}.job
+    where queue = $1::text
+      and priority = line.priority
+      and state in ('pending', 'retryable')
+      and scheduled_at > statement_timestamp()
+    order by scheduled_at, id
+    limit 1
+  ) as earliest`;
+
+/** Counts and ages, over all kinds or one. */
+export async function countJobs(database: PostgresDatabase, kind?: string): Promise<Counts> {
+  const of = kind ?? null;
+  const [states, waiting, undeclared, bytes] = [
+    await database.query(STATES, [of]),
+    kind === undefined ? await database.query(WAITING) : await database.query(WAITING_OF_KIND, [kind]),
+    await database.query(UNDECLARED, [of]),
+    await database.query(BYTES, [database.schema]),
+  ];
+  return {
+    states: states.map((row) => ({
+      kind: String(row.kind),
+      state: row.state as JobState,
+      count: Number(row.count),
+    })),
+    waiting: waiting.map((row) => ({
+      queue: String(row.queue),
+      priority: Number(row.priority),
+      oldestMs: Math.max(0, Number(row.oldest_ms)),
+    })),
+    undeclared: Number(undeclared[0]?.count),
+    bytes: Number(bytes[0]?.bytes),
+  };
+}
+
+/** In how many ms the next job of a queue falls due that is not due yet; null when there is none. */
+export async function nextDue(database: PostgresDatabase, queue: string): Promise<number | null> {
+  const dueMs = (await database.query(NEXT_DUE, [queue]))[0]?.due_ms;
+  return dueMs === null || dueMs === undefined ? null : Number(dueMs);
+}

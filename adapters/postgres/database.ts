@@ -1,0 +1,208 @@
+import type {
+  ChannelObserver,
+  Database,
+  MigrationStep,
+  Subscription,
+  Transaction,
+  TransactionOptions,
+} from "../../ports/database.ts";
+import { DatabaseUnavailableError, InvalidOptionError } from "../../ports/errors.ts";
+import { type Log, silentLog } from "../../ports/log.ts";
+import type { TxParam, TxRow } from "../../ports/tx.ts";
+import type { Client, ClientOptions } from "./client.ts";
+import { ConnectionPool } from "./connection_pool.ts";
+import { channelName, checkSchemaName, quoteIdentifier } from "./identifiers.ts";
+import { Listener } from "./listener.ts";
+import { migrate, migrateDown, migratedTo } from "./migrate.ts";
+
+/** How a database is reached. */
+export interface PostgresDatabaseOptions {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url: string;
+  /** The schema of the tables. Any identifier of at most 63 bytes. Default `millrace`. */
+  readonly schema?: string;
+  /** The most connections for statements; a listener is one more. At least 1. Default 5. */
+  readonly poolSize?: number;
+  /** Where it tells of what went wrong with connections. Default nowhere. */
+  readonly log?: Log;
+  /** How long a caller waits for a connection, in ms. Default 10,000. */
+  readonly acquireTimeoutMs?: number;
+  /** Whether statements are prepared. Must be false behind a transaction pooler such as PgBouncer. Default true. */
+  readonly preparedStatements?: boolean;
+  /** `off` never listens: work is found by polling alone. Default `auto`. */
+  readonly listen?: "auto" | "off";
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const END_GRACE_MS = 5000;
+
+/** A PostgreSQL database through postgres.js. Connections are made when they are first needed. */
+export class PostgresDatabase implements Database {
+  /** The schema that the tables live in, as it was given. */
+  readonly schema: string;
+  /** The same, quoted for SQL. */
+  readonly quotedSchema: string;
+  readonly #pool: ConnectionPool;
+  readonly #listener: Listener | null;
+
+  private constructor(options: PostgresDatabaseOptions) {
+    this.schema = options.schema ?? "millrace";
+    checkSchemaName(this.schema);
+    checkUrl(options.url);
+    const size = options.poolSize ?? 5;
+    if (!Number.isInteger(size) || size < 1) {
+      throw new InvalidOptionError("poolSize", size, "an integer from 1");
+    }
+    const acquireTimeoutMs = options.acquireTimeoutMs ?? 10_000;
+    if (!(acquireTimeoutMs > 0 && acquireTimeoutMs < 2 ** 31)) {
+      throw new InvalidOptionError("acquireTimeoutMs", acquireTimeoutMs, "ms above 0 and below 2^31");
+    }
+    this.quotedSchema = quoteIdentifier(this.schema);
+    const client: ClientOptions = {
+      url: options.url,
+      preparedStatements: options.preparedStatements ?? true,
+      connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    };
+    this.#pool = new ConnectionPool({ client, size, acquireTimeoutMs });
+    this.#listener = options.listen === "off" ? null : new Listener({
+      client,
+      log: options.log ?? silentLog,
+      notify: (channel, payload) => this.#notifyRaw(channel, payload),
+    });
+  }
+
+  /**
+   * Makes a database of a URL. It connects at the first statement.
+   *
+   * @throws {InvalidOptionError} an option is out of its range.
+   */
+  static connect(options: PostgresDatabaseOptions): PostgresDatabase {
+    return new PostgresDatabase(options);
+  }
+
+  /**
+   * Runs one statement by itself. `{schema}` in it stands for the quoted schema name. It is prepared, so the text
+   * should be constant.
+   *
+   * @throws {ConnectionTimeoutError} no connection came free within the bound; nothing was done.
+   * @throws {DatabaseUnavailableError} the database can't be reached; the outcome is unknown.
+   */
+  query(text: string, params: readonly TxParam[] = []): Promise<readonly TxRow[]> {
+    const statement = this.#substitute(text);
+    return this.#pool.use((client) => client.run(statement, params, { prepare: true }));
+  }
+
+  /**
+   * As {@linkcode PostgresDatabase.query}, but a statement that takes longer than `timeoutMs` fails and its
+   * connection with it: for statements that must not hang on a network that swallows packets.
+   */
+  queryWithin(timeoutMs: number, text: string, params: readonly TxParam[] = []): Promise<readonly TxRow[]> {
+    const statement = this.#substitute(text);
+    return this.#pool.use(async (client) => {
+      const timer = setTimeout(() => client.destroy(), timeoutMs);
+      try {
+        return await client.run(statement, params, { prepare: true });
+      } finally {
+        clearTimeout(timer);
+      }
+    });
+  }
+
+  /**
+   * Runs a function inside a transaction: commits when it resolves, rolls back when it throws.
+   *
+   * @throws {ConnectionTimeoutError} no connection came free within the bound; nothing was done.
+   */
+  transaction<T>(body: (tx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    return this.#pool.use((client) => this.#transact(client, body, options));
+  }
+
+  /** Subscribes to a channel of this schema. All subscriptions share one connection, which recovers by itself. */
+  listen(channel: string, observer: ChannelObserver): Promise<Subscription> {
+    if (this.#listener === null) {
+      return Promise.resolve({ listening: false, close: () => Promise.resolve() });
+    }
+    return this.#listener.subscribe(channelName(this.schema, channel), observer);
+  }
+
+  /** Sends a message to a channel of this schema, at once. */
+  notify(channel: string, payload: string): Promise<void> {
+    return this.#notifyRaw(channelName(this.schema, channel), payload);
+  }
+
+  /**
+   * Brings the tables of one part to its newest step. Idempotent, and safe when many processes do it at once.
+   *
+   * @throws {SchemaVersionError} the schema is newer than the steps.
+   */
+  migrate(name: string, steps: readonly MigrationStep[]): Promise<void> {
+    return migrate(this, name, steps);
+  }
+
+  /** Takes the tables of one part back to a version, 0 by default. What they held is lost. */
+  migrateDown(name: string, steps: readonly MigrationStep[], version?: number): Promise<void> {
+    return migrateDown(this, name, steps, version);
+  }
+
+  /** The version that the tables of one part are at; 0 when there are none. */
+  migratedTo(name: string): Promise<number> {
+    return migratedTo(this, name);
+  }
+
+  /** Ends all connections; waits at most 5 s for statements that run. Idempotent. */
+  async close(): Promise<void> {
+    await this.#listener?.close();
+    await this.#pool.end(END_GRACE_MS);
+  }
+
+  async #transact<T>(
+    client: Client,
+    body: (tx: Transaction) => Promise<T>,
+    options: TransactionOptions,
+  ): Promise<T> {
+    let open = true;
+    const tx: Transaction = {
+      unsafe: (text, params = []) => {
+        if (!open) return Promise.reject(new Error("Cannot use a transaction that has ended"));
+        return client.run(this.#substitute(text), params, { prepare: true });
+      },
+    };
+    await client.run(`begin isolation level ${options.isolation ?? "read committed"}`, []);
+    try {
+      const result = await body(tx);
+      open = false;
+      // A transaction that failed and whose error was swallowed would be rolled back by this without a word.
+      const done = await client.run("commit", []);
+      if (Reflect.get(done, "command") === "ROLLBACK") {
+        throw new DatabaseUnavailableError("The transaction was rolled back: a statement in it had failed");
+      }
+      return result;
+    } catch (error) {
+      open = false;
+      await client.run("rollback", []).catch(() => client.destroy());
+      throw error;
+    }
+  }
+
+  async #notifyRaw(channel: string, payload: string): Promise<void> {
+    await this.query("select pg_notify($1::text, $2::text)", [channel, payload]);
+  }
+
+  #substitute(text: string): string {
+    return text.includes("{schema}") ? text.replaceAll("{schema}", () => this.quotedSchema) : text;
+  }
+}
+
+function checkUrl(url: string): void {
+  // The value holds a password, so it is never shown.
+  const refuse = () =>
+    new InvalidOptionError("url", "(not shown)", "postgres://user:password@host:port/database");
+  try {
+    if (!/^postgres(ql)?:$/.test(new URL(url).protocol)) throw refuse();
+    decodeURIComponent(url.replace(/%(?![0-9a-fA-F]{2})/g, "%25"));
+    const parsed = new URL(url);
+    decodeURIComponent(parsed.username + parsed.password + parsed.pathname);
+  } catch {
+    throw refuse();
+  }
+}

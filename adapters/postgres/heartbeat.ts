@@ -1,0 +1,57 @@
+import type { Beat, Owner } from "../../ports/store.ts";
+import type { PostgresDatabase } from "./database.ts";
+import { BEAT_SQL } from "./rescue.ts";
+import { epochMsSql } from "./sql_text.ts";
+
+const REGISTER = `
+  insert into {schema}.worker (id, name, queues)
+  values ($1::text::uuid, $2::text, $3::text::jsonb)
+  on conflict (id) do nothing`;
+
+/** The others as they were when the statement began, and this process as it has just become. */
+const BEAT = `
+  with renewed as (
+    update {schema}.worker
+    set heartbeat_at = clock_timestamp()
+    where id = $1::text::uuid
+    returning id, heartbeat_at
+  ), everyone as (
+    select id, heartbeat_at from renewed
+    union all
+    select id, heartbeat_at from {schema}.worker where id <> $1::text::uuid
+  )
+  select clock.now_ms, clock.cancel_requested, everyone.id, ${BEAT_SQL} as beat
+  from (
+    select
+      ${epochMsSql("clock_timestamp()")} as now_ms,
+      (
+        select string_agg(id::text, ',' order by id)
+        from {schema}.job
+        where cancel_requested and owner = $1::text::uuid and state = 'running'
+      ) as cancel_requested
+  ) as clock
+  left join everyone on true`;
+
+/** A heartbeat that hangs is given up, so that the next one goes over a new connection. */
+const BEAT_TIMEOUT_MS = 10_000;
+
+/** Records a process. */
+export async function register(database: PostgresDatabase, owner: Owner): Promise<void> {
+  await database.query(REGISTER, [owner.id, owner.name, JSON.stringify(owner.queues)]);
+}
+
+/** Renews a process's heartbeat and reads everyone's. */
+export async function beat(database: PostgresDatabase, owner: string): Promise<Beat> {
+  const rows = await database.queryWithin(BEAT_TIMEOUT_MS, BEAT, [owner]);
+  const owners = rows.filter((row) => row.id !== null).map((row) => ({
+    id: String(row.id),
+    beat: String(row.beat),
+  }));
+  const requested = rows[0]?.cancel_requested;
+  return {
+    alive: owners.some(({ id }) => id === owner),
+    nowMs: Number(rows[0]?.now_ms),
+    owners,
+    cancelRequested: typeof requested === "string" ? requested.split(",") : [],
+  };
+}

@@ -1,0 +1,48 @@
+import { ERRORS_KEPT_MAX } from "../../ports/limits.ts";
+import { isoSql } from "./sql_text.ts";
+
+/**
+ * SQL that writes ended jobs into the history. The source is a CTE of deleted jobs (`returning job.*`) with three
+ * more columns: `final` the state, `final_errors` the errors, `output`.
+ */
+export function intoHistory(source: string): string {
+  return `
+    insert into {schema}.job_history (
+      id, kind, queue, state, priority, scheduled_at, enqueued_at, claimed_at, finished_at,
+      attempt, max_attempts, run, snoozes, alone, args, unique_key, errors, progress, output
+    )
+    select
+      id, kind, queue, final, priority, scheduled_at, enqueued_at, claimed_at, clock_timestamp(),
+      attempt, max_attempts, run, snoozes, alone, args, unique_key, final_errors, progress, output
+    from ${source}
+    returning id, run, state, queue`;
+}
+
+/** SQL that releases the unique keys of ended jobs. A completed one keeps its key until it is purged. */
+export function releaseKeys(source: string): string {
+  return `
+    delete from {schema}.job_key
+    using ${source} as ended
+    where ended.unique_key is not null
+      and ended.final <> 'completed'
+      and job_key.kind = ended.kind
+      and job_key.key = ended.unique_key
+      and job_key.job_id = ended.id`;
+}
+
+/**
+ * SQL for a job's errors with one more: an object of class, message and stack, to which the attempt's number and the
+ * time are added. Nothing is added where it is null. The first and the newest others are kept.
+ */
+export function withError(job: string, error: string): string {
+  const whole = `jsonb_build_object('attempt', ${job}.attempt, 'at', ${
+    isoSql("clock_timestamp()")
+  }) || ${error}`;
+  return `
+    case
+      when ${error} is null then ${job}.errors
+      when ${job}.errors is null then jsonb_build_array(${whole})
+      when jsonb_array_length(${job}.errors) >= ${ERRORS_KEPT_MAX} then (${job}.errors - 1) || (${whole})
+      else ${job}.errors || (${whole})
+    end`;
+}

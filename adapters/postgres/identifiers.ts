@@ -1,0 +1,47 @@
+import { createHash } from "node:crypto";
+import { InvalidOptionError } from "../../ports/errors.ts";
+
+/** The longest identifier that PostgreSQL keeps whole, in bytes of UTF-8. */
+const IDENTIFIER_BYTES_MAX = 63;
+
+/**
+ * Checks a schema name. Any valid identifier is accepted, with quotes, capitals and spaces.
+ *
+ * @throws {InvalidOptionError} it is empty, longer than 63 bytes, holds U+0000 or half a surrogate pair, or begins with `pg_`.
+ */
+export function checkSchemaName(name: string): void {
+  const refuse = (expected: string) => new InvalidOptionError("schema", name, expected);
+  if (typeof name !== "string" || name === "") throw refuse("a name of at least one character");
+  if (name.includes("\0") || !name.isWellFormed()) {
+    throw refuse("a name without U+0000 and half surrogate pairs");
+  }
+  const bytes = new TextEncoder().encode(name).length;
+  if (bytes > IDENTIFIER_BYTES_MAX) {
+    throw refuse(`a name of at most ${IDENTIFIER_BYTES_MAX} bytes, it has ${bytes}`);
+  }
+  if (name.startsWith("pg_")) {
+    throw refuse("a name that does not begin with pg_, which PostgreSQL keeps for itself");
+  }
+}
+
+/** Quotes an identifier for SQL. */
+export function quoteIdentifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/**
+ * The name of a schema's channel as PostgreSQL sees it: always 41 characters, because PostgreSQL refuses names above
+ * 63 bytes and a schema name may have that many by itself.
+ */
+export function channelName(schema: string, channel: string): string {
+  return `millrace_${digest(schema, channel).slice(0, 32)}`;
+}
+
+/** The key of the advisory lock under which a schema is migrated, as a signed 64-bit integer in decimal. */
+export function migrationLockKey(schema: string): string {
+  return BigInt.asIntN(64, BigInt(`0x${digest(schema, "migrate").slice(0, 16)}`)).toString();
+}
+
+function digest(schema: string, name: string): string {
+  return createHash("sha256").update(`${schema}\0${name}`).digest("hex");
+}

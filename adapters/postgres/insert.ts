@@ -1,0 +1,105 @@
+import type { Inserted, NewJob } from "../../ports/store.ts";
+import type { Tx, TxParam, TxRow } from "../../ports/tx.ts";
+import { insertUnique } from "./insert_unique.ts";
+import { readySignal } from "./signals.ts";
+import { arrayLiteral } from "./sql_text.ts";
+import { translateError } from "./translate_error.ts";
+
+/** Runs one statement, somewhere. */
+export type RunStatement = (text: string, params: TxParam[]) => Promise<readonly TxRow[]>;
+
+/** Where jobs are written to. */
+export interface InsertTarget {
+  /** The schema, quoted for SQL. */
+  readonly quotedSchema: string;
+  /** The channel that wakes queues, by its name in PostgreSQL. */
+  readonly channel: string;
+}
+
+/**
+ * Never due before the clock's time: a claimer starts its scan at the last job that it claimed, and what falls behind
+ * that is found later only.
+ */
+const INSERT_ROWS = `
+  insert into {schema}.job (kind, queue, priority, max_attempts, args, scheduled_at)
+  select
+    kind, queue, priority, max_attempts, args::jsonb,
+    greatest(coalesce(run_at::timestamptz, clock_timestamp()), clock_timestamp())
+  from unnest(
+    $1::text::text[], $2::text::text[], $3::text::smallint[], $4::text::int[], $5::text::text[], $6::text::text[]
+  ) with ordinality as given (kind, queue, priority, max_attempts, args, run_at, ord)
+  order by ord`;
+
+const INSERT = `${INSERT_ROWS} returning id`;
+
+/** The same, and wakes the queues of what is due now, except those that someone is claiming from without a pause. */
+const INSERT_AND_WAKE = `
+  with inserted as (
+    ${INSERT_ROWS} returning id, queue, scheduled_at
+  ), woken as (
+    select pg_notify($7::text, signals.payload)
+    from (select distinct queue from inserted where scheduled_at <= clock_timestamp()) as due
+    join unnest($8::text::text[], $9::text::text[]) as signals (queue, payload) using (queue)
+    where not exists (
+      select from {schema}.awake where awake.queue = due.queue and awake.until > clock_timestamp()
+    )
+  )
+  select id, (select count(*) from woken) as woken
+  from inserted`;
+
+/** Placeholders and values for the columns of new jobs. */
+export function columnsOf(jobs: readonly NewJob[]): TxParam[] {
+  return [
+    arrayLiteral(jobs.map((job) => job.kind)),
+    arrayLiteral(jobs.map((job) => job.queue)),
+    arrayLiteral(jobs.map((job) => job.priority)),
+    arrayLiteral(jobs.map((job) => job.maxAttempts)),
+    arrayLiteral(jobs.map((job) => job.args)),
+    arrayLiteral(jobs.map((job) => job.runAt)),
+  ];
+}
+
+/** The channel, the queues of jobs and the message that wakes each: $7, $8, $9. */
+export function wakeParams(channel: string, jobs: readonly NewJob[]): TxParam[] {
+  const queues = [...new Set(jobs.map((job) => job.queue))];
+  return [channel, arrayLiteral(queues), arrayLiteral(queues.map(readySignal))];
+}
+
+/** Writes jobs by themselves, all or none. Whoever calls wakes the queues after it. */
+export async function insertJobs(
+  run: RunStatement,
+  target: InsertTarget,
+  jobs: readonly NewJob[],
+): Promise<Inserted[]> {
+  if (jobs.length === 0) return [];
+  if (jobs.some((job) => job.unique)) return await insertUnique(run, target, jobs, false);
+  return toInserted(await run(INSERT, columnsOf(jobs)));
+}
+
+/** Writes jobs through a caller's transaction and wakes their queues at its commit. */
+export async function insertJobsIn(
+  tx: Tx,
+  target: InsertTarget,
+  jobs: readonly NewJob[],
+): Promise<Inserted[]> {
+  if (jobs.length === 0) return [];
+  const run = runIn(tx, target.quotedSchema);
+  if (jobs.some((job) => job.unique)) return await insertUnique(run, target, jobs, true);
+  return toInserted(await run(INSERT_AND_WAKE, [...columnsOf(jobs), ...wakeParams(target.channel, jobs)]));
+}
+
+/** Runs statements through a caller's transaction, whose driver's errors become those of the ports. */
+export function runIn(tx: Tx, quotedSchema: string): RunStatement {
+  return async (text, params) => {
+    try {
+      return await tx.unsafe(text.replaceAll("{schema}", () => quotedSchema), params);
+    } catch (error) {
+      throw translateError(error);
+    }
+  };
+}
+
+function toInserted(rows: readonly TxRow[]): Inserted[] {
+  // The rows are inserted in the order of the request and numbered as they are, so the ids come in that order.
+  return rows.map((row) => ({ id: String(row.id), existed: false }));
+}

@@ -1,0 +1,146 @@
+import type { AttemptError, JobDetail, JobId, JobProgress, JobState, JobSummary } from "../../ports/job.ts";
+import type { JobFilter } from "../../ports/inspector.ts";
+import type { Json } from "../../ports/json.ts";
+import { unsafeNumbers } from "../../ports/json_text.ts";
+import { ARGS_PREVIEW_LENGTH } from "../../ports/limits.ts";
+import type { Final } from "../../ports/store.ts";
+import type { TxRow } from "../../ports/tx.ts";
+import type { PostgresDatabase } from "./database.ts";
+import { arrayLiteral, isJobId, isoSql } from "./sql_text.ts";
+
+/** The columns that both tables have. */
+const SHARED = `
+  id, kind, queue, state, priority, attempt, max_attempts, run, snoozes, alone,
+  enqueued_at, scheduled_at, claimed_at, args, errors, progress, unique_key`;
+
+const SUMMARY = `
+  id, kind, queue, state, priority, attempt, max_attempts, snoozes,
+  ${isoSql("enqueued_at")} as enqueued_at, ${isoSql("scheduled_at")} as scheduled_at,
+  ${isoSql("claimed_at")} as claimed_at, ${isoSql("finished_at")} as finished_at,
+  left(args::text, ${ARGS_PREVIEW_LENGTH}) as args_preview`;
+
+const FILTER = `
+  ($1::text is null or kind = $1::text)
+    and ($2::text is null or queue = $2::text)
+    and ($3::text is null or state = $3::text)
+    and ($4::text is null or args @> $4::text::jsonb)
+    and ($5::text is null or id < $5::text::bigint)`;
+
+/** Each table gives its newest, so that neither is read further than the limit; the preview is made of those only. */
+const LIST = `
+  with newest as materialized (
+    select * from (
+      (select ${SHARED}, null::timestamptz as finished_at
+        from {schema}.job
+        where ${FILTER}
+        order by id desc
+        limit $6::int)
+      union all
+      (select ${SHARED}, finished_at
+        from {schema}.job_history
+        where ${FILTER}
+        order by id desc
+        limit $6::int)
+    ) as both_tables
+    order by id desc
+    limit $6::int
+  )
+  select ${SUMMARY}
+  from newest
+  order by id desc`;
+
+const GET = `
+  select
+    ${SUMMARY}, run, alone, cancel_requested, unique_key is not null as is_unique,
+    args::text as args, errors::text as errors, progress::text as progress, output::text as output
+  from (
+    select ${SHARED}, null::timestamptz as finished_at, cancel_requested, null::jsonb as output
+    from {schema}.job
+    where id = $1::text::bigint
+    union all
+    select ${SHARED}, finished_at, false, output
+    from {schema}.job_history
+    where id = $1::text::bigint
+  ) as job`;
+
+const FINALS = `
+  select id, state, output::text as output, errors -> -1 ->> 'message' as error
+  from {schema}.job_history
+  where id = any($1::text::bigint[])`;
+
+/** Jobs, newest first. */
+export async function listJobs(
+  database: PostgresDatabase,
+  filter: JobFilter & { readonly limit: number },
+): Promise<JobSummary[]> {
+  // An id that no job can have is older than every job or newer than none: there is no next page.
+  if (filter.before !== undefined && !isJobId(filter.before)) return [];
+  const rows = await database.query(LIST, [
+    filter.kind ?? null,
+    filter.queue ?? null,
+    filter.state ?? null,
+    filter.args === undefined ? null : JSON.stringify(filter.args),
+    filter.before ?? null,
+    filter.limit,
+  ]);
+  return rows.map(toSummary);
+}
+
+/** One job whole; null when there is none. */
+export async function getJob(database: PostgresDatabase, id: JobId): Promise<JobDetail | null> {
+  if (!isJobId(id)) return null;
+  const [row] = await database.query(GET, [id]);
+  return row === undefined ? null : toDetail(row);
+}
+
+/** Of these jobs, those that have ended. */
+export async function readFinals(database: PostgresDatabase, ids: readonly JobId[]): Promise<Final[]> {
+  const known = ids.filter(isJobId);
+  if (known.length === 0) return [];
+  const rows = await database.query(FINALS, [arrayLiteral(known)]);
+  return rows.map((row) => ({
+    id: String(row.id),
+    state: row.state as Final["state"],
+    output: row.output === null ? null : String(row.output),
+    error: row.error === null ? null : String(row.error),
+  }));
+}
+
+function toSummary(row: TxRow): JobSummary {
+  return {
+    id: String(row.id),
+    kind: String(row.kind),
+    queue: String(row.queue),
+    state: row.state as JobState,
+    priority: Number(row.priority),
+    attempt: Number(row.attempt),
+    maxAttempts: Number(row.max_attempts),
+    snoozes: Number(row.snoozes),
+    enqueuedAt: String(row.enqueued_at),
+    scheduledAt: String(row.scheduled_at),
+    claimedAt: row.claimed_at === null ? null : String(row.claimed_at),
+    finishedAt: row.finished_at === null ? null : String(row.finished_at),
+    argsPreview: String(row.args_preview),
+  };
+}
+
+function toDetail(row: TxRow): JobDetail {
+  const argsText = String(row.args);
+  return {
+    ...toSummary(row),
+    run: Number(row.run),
+    args: JSON.parse(argsText),
+    argsText,
+    unsafeNumbers: unsafeNumbers(argsText, "args").map(({ path, digits }) => ({ path, digits })),
+    output: parse<Json>(row.output, null),
+    errors: parse<AttemptError[]>(row.errors, []),
+    progress: parse<JobProgress | null>(row.progress, null),
+    cancelRequested: row.cancel_requested === true,
+    alone: row.alone === true,
+    unique: row.is_unique === true,
+  };
+}
+
+function parse<T>(text: unknown, absent: T): T {
+  return typeof text === "string" ? JSON.parse(text) : absent;
+}

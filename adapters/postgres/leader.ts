@@ -1,0 +1,25 @@
+import type { PostgresDatabase } from "./database.ts";
+
+/** The database's clock alone decides: two processes whose clocks differ can't both hold it. */
+const LEAD = `
+  insert into {schema}.leader as lease (owner, until)
+  values ($1::text::uuid, clock_timestamp() + $2::float8 * interval '1 ms')
+  on conflict (singleton) do update
+  set owner = excluded.owner, until = clock_timestamp() + $2::float8 * interval '1 ms'
+  where lease.owner = excluded.owner or lease.until <= clock_timestamp()
+  returning owner`;
+
+const RESIGN = "delete from {schema}.leader where owner = $1::text::uuid";
+
+/** A lease that hangs is given up, so that the next try goes over a new connection. */
+const LEAD_TIMEOUT_MS = 10_000;
+
+/** Takes or renews the lease. */
+export async function lead(database: PostgresDatabase, owner: string, leaseMs: number): Promise<boolean> {
+  return (await database.queryWithin(LEAD_TIMEOUT_MS, LEAD, [owner, leaseMs])).length > 0;
+}
+
+/** Gives the lease up, if this process holds it. */
+export async function resign(database: PostgresDatabase, owner: string): Promise<void> {
+  await database.query(RESIGN, [owner]);
+}

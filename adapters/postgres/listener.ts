@@ -1,0 +1,205 @@
+import type { ChannelObserver, Subscription } from "../../ports/database.ts";
+import type { Log } from "../../ports/log.ts";
+import { Client, type ClientOptions } from "./client.ts";
+import { quoteIdentifier } from "./identifiers.ts";
+
+/** What a listener needs. */
+export interface ListenerOptions {
+  /** How its connection is made. */
+  readonly client: ClientOptions;
+  /** Sends a notification over another connection. */
+  readonly notify: (channel: string, payload: string) => Promise<void>;
+  /** Where it tells of gaps. */
+  readonly log: Log;
+}
+
+const RETRY_MS_FIRST = 100;
+const RETRY_MS_MAX = 5000;
+const PROBE_TIMEOUT_MS = 2000;
+const CHECK_INTERVAL_MS = 15_000;
+const CHECK_TIMEOUT_MS = 10_000;
+
+/** The mark of the messages that the listener sends to itself. */
+const PROBE = "probe:";
+
+/**
+ * Listens to channels over one connection of its own, which it makes again when it breaks; then every observer is
+ * told to look for itself, since what was sent in the gap is lost.
+ *
+ * Behind a transaction pooler LISTEN seems to work and nothing ever arrives. So at its start it sends itself a message
+ * over another connection, and when that does not come it says so once and listens no more.
+ */
+export class Listener {
+  readonly #options: ListenerOptions;
+  readonly #observers: Map<string, Set<ChannelObserver>> = new Map();
+  readonly #probes: Map<string, () => void> = new Map();
+  #client: Client | null = null;
+  #connecting: Promise<void> | null = null;
+  #retry: ReturnType<typeof setTimeout> | undefined;
+  #check: ReturnType<typeof setInterval> | undefined;
+  #retryMs = RETRY_MS_FIRST;
+  #verdict: "unknown" | "works" | "deaf" = "unknown";
+  #gap = false;
+  #closed = false;
+
+  /** Connects nothing yet. */
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+  }
+
+  /** Whether messages can arrive: false until the first one did, and for ever behind a transaction pooler. */
+  get listening(): boolean {
+    return this.#verdict === "works" && !this.#closed;
+  }
+
+  /** Subscribes to a channel. Where the database can't be reached now, listening begins when it can. */
+  async subscribe(channel: string, observer: ChannelObserver): Promise<Subscription> {
+    const observers = this.#observers.get(channel) ?? new Set();
+    this.#observers.set(channel, observers.add(observer));
+    if (this.#client === null) await (this.#connecting ??= this.#connect());
+    else if (observers.size === 1) await this.#listenOn(this.#client, channel, [observer]);
+    else if (this.listening) observer.ready();
+    const isListening = () => this.listening && !this.#closed;
+    return {
+      get listening(): boolean {
+        return isListening();
+      },
+      close: () => this.#unsubscribe(channel, observer),
+    };
+  }
+
+  /** Ends the connection and all subscriptions. Idempotent. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    clearTimeout(this.#retry);
+    clearInterval(this.#check);
+    this.#observers.clear();
+    this.#client?.destroy();
+    await this.#connecting;
+    const client = this.#client;
+    this.#client = null;
+    await client?.end();
+  }
+
+  async #connect(): Promise<void> {
+    if (this.#closed || this.#verdict === "deaf") return;
+    const client = new Client({
+      ...this.#options.client,
+      onNotify: (channel, payload) => this.#deliver(channel, payload),
+      onClose: () => this.#onClose(client),
+    });
+    try {
+      for (const channel of this.#observers.keys()) {
+        await client.run(`listen ${quoteIdentifier(channel)}`, []);
+      }
+      if (this.#closed) return client.destroy();
+      this.#client = client;
+      if (this.#verdict === "unknown" && !(await this.#probe())) return await this.#giveUp();
+      if (client.broken) return;
+      this.#verdict = "works";
+    } catch (error) {
+      client.destroy();
+      this.#scheduleRetry(error);
+      return;
+    } finally {
+      this.#connecting = null;
+    }
+    if (this.#gap) this.#options.log.info("listen.recovered");
+    this.#gap = false;
+    this.#retryMs = RETRY_MS_FIRST;
+    clearInterval(this.#check);
+    this.#check = setInterval(() => void this.#checkAlive(client), CHECK_INTERVAL_MS);
+    for (const observers of this.#observers.values()) {
+      for (const observer of observers) observer.ready();
+    }
+  }
+
+  async #listenOn(client: Client, channel: string, observers: readonly ChannelObserver[]): Promise<void> {
+    try {
+      await client.run(`listen ${quoteIdentifier(channel)}`, []);
+      for (const observer of observers) observer.ready();
+    } catch {
+      // The connection broke: the next one listens to all channels.
+      client.destroy();
+    }
+  }
+
+  async #probe(): Promise<boolean> {
+    const [channel] = this.#observers.keys();
+    if (channel === undefined) return true;
+    const token = crypto.randomUUID();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const arrived = new Promise<boolean>((resolve) => {
+      this.#probes.set(token, () => resolve(true));
+      timer = setTimeout(() => resolve(false), PROBE_TIMEOUT_MS);
+    });
+    try {
+      await this.#options.notify(channel, PROBE + token);
+      return await arrived;
+    } finally {
+      clearTimeout(timer);
+      this.#probes.delete(token);
+    }
+  }
+
+  async #giveUp(): Promise<void> {
+    const client = this.#client;
+    if (client?.broken === true || this.#closed) return;
+    this.#verdict = "deaf";
+    this.#client = null;
+    this.#options.log.warn("listen.unavailable", {
+      reason: "a notification to this process did not arrive: a transaction pooler is in the way",
+      effect: "work is found by polling",
+    });
+    await client?.end();
+  }
+
+  #deliver(channel: string, payload: string): void {
+    if (payload.startsWith(PROBE)) {
+      this.#probes.get(payload.slice(PROBE.length))?.();
+      return;
+    }
+    for (const observer of this.#observers.get(channel) ?? []) observer.message(payload);
+  }
+
+  #onClose(client: Client): void {
+    if (this.#client !== client || this.#closed) return;
+    this.#client = null;
+    clearInterval(this.#check);
+    this.#scheduleRetry(new Error("the connection broke"));
+  }
+
+  #scheduleRetry(error: unknown): void {
+    if (this.#closed || this.#verdict === "deaf") return;
+    if (!this.#gap) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#options.log.warn("listen.lost", { reason, effect: "work is found by polling until it is back" });
+    }
+    this.#gap = true;
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => {
+      this.#connecting ??= this.#connect();
+    }, this.#retryMs * (0.75 + Math.random() / 2));
+    this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MS_MAX);
+  }
+
+  /** A listener sends nothing by itself, so a network that swallows packets would never be noticed. */
+  async #checkAlive(client: Client): Promise<void> {
+    const timer = setTimeout(() => client.destroy(), CHECK_TIMEOUT_MS);
+    try {
+      await client.run("select 1", []);
+    } catch {
+      client.destroy();
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #unsubscribe(channel: string, observer: ChannelObserver): Promise<void> {
+    const observers = this.#observers.get(channel);
+    if (observers === undefined || !observers.delete(observer) || observers.size > 0) return;
+    this.#observers.delete(channel);
+    await this.#client?.run(`unlisten ${quoteIdentifier(channel)}`, []).catch(() => {});
+  }
+}

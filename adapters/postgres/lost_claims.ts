@@ -1,0 +1,72 @@
+import type { Claimed, RunRef } from "../../ports/store.ts";
+import type { PostgresDatabase } from "./database.ts";
+import { arrayLiteral } from "./sql_text.ts";
+
+/** What runs for this process in this queue and was never told to it goes back, uncharged. */
+const RELEASE = `
+  with known as materialized (
+    select * from unnest($3::text::bigint[], $4::text::int[]) as known (id, run)
+  ), lost as materialized (
+    select job.id
+    from {schema}.job left join known on known.id = job.id and known.run = job.run
+    where job.owner = $1::text::uuid and job.queue = $2::text and job.state = 'running' and known.id is null
+    order by job.id
+    for update of job skip locked
+  )
+  update {schema}.job
+  set
+    state = case when attempt > 1 then 'retryable' else 'pending' end,
+    attempt = attempt - 1,
+    scheduled_at = clock_timestamp(),
+    owner = null
+  from lost
+  where job.id = lost.id`;
+
+/** After a claim whose answer was lost it is released at once, and once more when the server must have noticed. */
+const AGAIN_AFTER_MS = 5000;
+
+/**
+ * Claims whose answer never came: the connection broke after the statement and before its rows arrived. The jobs
+ * would count as running for as long as this process renews its heartbeat, and nobody would run them.
+ */
+export class LostClaims {
+  readonly #database: PostgresDatabase;
+  readonly #queueOf: Map<string, string> = new Map();
+  readonly #releaseAt: Map<string, number[]> = new Map();
+
+  /** Knows of none. */
+  constructor(database: PostgresDatabase) {
+    this.#database = database;
+  }
+
+  /** Notes jobs whose claim was answered. */
+  noteClaimed(queue: string, claimed: readonly Claimed[]): void {
+    for (const { id, run } of claimed) this.#queueOf.set(`${id}:${run}`, queue);
+  }
+
+  /** Notes runs that have ended. */
+  noteEnded(runs: Iterable<RunRef>): void {
+    for (const { id, run } of runs) this.#queueOf.delete(`${id}:${run}`);
+  }
+
+  /** Notes that a claim from a queue failed, perhaps after it took effect. */
+  noteLost(queue: string): void {
+    const now = performance.now();
+    this.#releaseAt.set(queue, [now, now + AGAIN_AFTER_MS]);
+  }
+
+  /** Releases what a lost claim took. Not to be called while a claim from this queue is under way. */
+  async release(owner: string, queue: string): Promise<void> {
+    const times = this.#releaseAt.get(queue);
+    if (times === undefined || times[0]! > performance.now()) return;
+    const known = [...this.#queueOf].filter(([, of]) => of === queue).map(([key]) => key.split(":"));
+    await this.#database.query(RELEASE, [
+      owner,
+      queue,
+      arrayLiteral(known.map(([id]) => id!)),
+      arrayLiteral(known.map(([, run]) => run!)),
+    ]);
+    if (times.length > 1) this.#releaseAt.set(queue, times.slice(1));
+    else this.#releaseAt.delete(queue);
+  }
+}

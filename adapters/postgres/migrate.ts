@@ -1,0 +1,163 @@
+import type { Database, MigrationStep, Transaction } from "../../ports/database.ts";
+import { SchemaVersionError } from "../../ports/errors.ts";
+import { migrationLockKey, quoteIdentifier } from "./identifiers.ts";
+
+/** A database with the name of its schema. */
+export interface SchemaDatabase extends Pick<Database, "query" | "transaction"> {
+  /** The schema's name, not quoted. */
+  readonly schema: string;
+}
+
+/** A waiter must outlive the timeouts that its role may have: it waits for as long as a migration takes. */
+const PATIENT = `
+  set local statement_timeout = 0;
+  set local lock_timeout = 0;
+  set local idle_in_transaction_session_timeout = 0`;
+
+const LOCK = "select pg_advisory_xact_lock($1::text::bigint)";
+
+const SCHEMA_EXISTS = "select 1 from pg_namespace where nspname = $1::text";
+
+const CREATE_TABLE = `
+  create table if not exists {schema}.migration (
+    part text not null,
+    version int not null,
+    name text not null,
+    applied_at timestamptz not null default clock_timestamp(),
+    primary key (part, version)
+  )`;
+
+const TABLE_EXISTS = `
+  select 1
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = $1::text and c.relname = 'migration' and c.relkind = 'r'`;
+
+const VERSION = "select coalesce(max(version), 0) as version from {schema}.migration where part = $1::text";
+
+const RECORD = "insert into {schema}.migration (part, version, name) values ($1::text, $2::int, $3::text)";
+
+const FORGET = "delete from {schema}.migration where part = $1::text and version = $2::int";
+
+/** Brings one part to its newest step, each step in a transaction of its own, one process at a time. */
+export async function migrate(
+  database: SchemaDatabase,
+  part: string,
+  steps: readonly MigrationStep[],
+): Promise<void> {
+  checkSteps(part, steps);
+  // A process that is killed leaves whole steps only, and the next one goes on from there.
+  while (await inTurn(database, (tx) => stepUp(database, tx, part, steps)));
+}
+
+/** Takes one part back to a version, the newest step first. */
+export async function migrateDown(
+  database: SchemaDatabase,
+  part: string,
+  steps: readonly MigrationStep[],
+  version = 0,
+): Promise<void> {
+  checkSteps(part, steps);
+  while (await inTurn(database, (tx) => stepDown(database, tx, part, steps, version)));
+}
+
+/** The version that one part is at; 0 when there is nothing. */
+export async function migratedTo(database: SchemaDatabase, part: string): Promise<number> {
+  const exists = await database.query(TABLE_EXISTS, [database.schema]);
+  if (exists.length === 0) return 0;
+  return Number((await database.query(VERSION, [part]))[0]?.version);
+}
+
+/** The SQL of a part for people who run migrations themselves, with psql or a tool of their own. */
+export interface MigrationSql {
+  /** Makes the schema and the tables, and records each step. */
+  readonly up: string;
+  /** Undoes it, and loses what the tables held. */
+  readonly down: string;
+}
+
+/** Prints the steps of a part as SQL, the recording of each step included. */
+export function printMigration(schema: string, part: string, steps: readonly MigrationStep[]): MigrationSql {
+  checkSteps(part, steps);
+  const quoted = quoteIdentifier(schema);
+  const print = (sql: string) =>
+    `${sql.replaceAll("{schema}", () => quoted).replace(/^\n/, "").trimEnd()};\n`;
+  const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
+  const up = steps.map((step) =>
+    `-- ${part} ${step.version}: ${step.name}\nbegin;\n${print(step.up)}` +
+    print(
+      `insert into {schema}.migration (part, version, name) ` +
+        `values (${literal(part)}, ${step.version}, ${literal(step.name)})`,
+    ) + "commit;\n"
+  );
+  const down = steps.toReversed().map((step) =>
+    `-- ${part} ${step.version}: undo ${step.name}\nbegin;\n${print(step.down)}` +
+    print(`delete from {schema}.migration where part = ${literal(part)} and version = ${step.version}`) +
+    "commit;\n"
+  );
+  return {
+    up: print("create schema if not exists {schema}") + print(CREATE_TABLE) + "\n" + up.join("\n"),
+    down: down.join("\n"),
+  };
+}
+
+async function inTurn<T>(database: SchemaDatabase, body: (tx: Transaction) => Promise<T>): Promise<T> {
+  return await database.transaction(async (tx) => {
+    await tx.unsafe(PATIENT, []);
+    // Freed at the end of the transaction, whatever becomes of the process, and behind a transaction pooler too.
+    await tx.unsafe(LOCK, [migrationLockKey(database.schema)]);
+    return await body(tx);
+  });
+}
+
+async function stepUp(
+  database: SchemaDatabase,
+  tx: Transaction,
+  part: string,
+  steps: readonly MigrationStep[],
+): Promise<boolean> {
+  if (!(await exists(tx, TABLE_EXISTS, database.schema))) {
+    // Looked for first: `if not exists` needs the right to create even when there is nothing to create.
+    if (!(await exists(tx, SCHEMA_EXISTS, database.schema))) await tx.unsafe("create schema {schema}", []);
+    await tx.unsafe(CREATE_TABLE, []);
+  }
+  const version = await versionOf(tx, part);
+  if (version > steps.length) throw new SchemaVersionError(database.schema, version, steps.length);
+  const step = steps[version];
+  if (step === undefined) return false;
+  await tx.unsafe(step.up, []);
+  await tx.unsafe(RECORD, [part, step.version, step.name]);
+  return true;
+}
+
+async function stepDown(
+  database: SchemaDatabase,
+  tx: Transaction,
+  part: string,
+  steps: readonly MigrationStep[],
+  target: number,
+): Promise<boolean> {
+  if (!(await exists(tx, TABLE_EXISTS, database.schema))) return false;
+  const version = await versionOf(tx, part);
+  if (version > steps.length) throw new SchemaVersionError(database.schema, version, steps.length);
+  const step = steps[version - 1];
+  if (version <= target || step === undefined) return false;
+  await tx.unsafe(step.down, []);
+  await tx.unsafe(FORGET, [part, step.version]);
+  return true;
+}
+
+async function exists(tx: Transaction, query: string, schema: string): Promise<boolean> {
+  return (await tx.unsafe(query, [schema])).length > 0;
+}
+
+async function versionOf(tx: Transaction, part: string): Promise<number> {
+  return Number((await tx.unsafe(VERSION, [part]))[0]?.version);
+}
+
+function checkSteps(part: string, steps: readonly MigrationStep[]): void {
+  steps.forEach((step, index) => {
+    if (step.version !== index + 1) {
+      throw new RangeError(`Step ${index + 1} of ${part} has version ${step.version}: expected 1, 2, 3, ...`);
+    }
+  });
+}

@@ -1,0 +1,10 @@
+/**
+ * Millrace on PostgreSQL, through postgres.js.
+ *
+ * @module
+ */
+export { PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
+export type { MigrationSql } from "./migrate.ts";
+export { createPostgresStore, PostgresStore, type PostgresStoreOptions } from "./postgres_store.ts";
+export { migrationSql } from "./schema.ts";
+export { translateError } from "./translate_error.ts";

@@ -1,0 +1,279 @@
+import { InvalidOptionError, PoolTooSmallError, SchemaVersionError } from "../../ports/errors.ts";
+import type { JobFilter } from "../../ports/inspector.ts";
+import type { JobDetail, JobId, JobSummary } from "../../ports/job.ts";
+import type { CancelResult } from "../../ports/jobs.ts";
+import type {
+  Beat,
+  Claimed,
+  ClaimRequest,
+  Completion,
+  Counts,
+  Final,
+  Inserted,
+  NewJob,
+  Owner,
+  PeriodicRow,
+  ProgressEntry,
+  Purge,
+  Rescued,
+  RescueError,
+  RunRef,
+  Settlement,
+  SettleResult,
+  Signal,
+  SignalObserver,
+  SignalSubscription,
+  Store,
+  TakeTick,
+} from "../../ports/store.ts";
+import type { Tx } from "../../ports/tx.ts";
+import { cancelJob } from "./cancel.ts";
+import { Claimer } from "./claim.ts";
+import { completionOf } from "./completion.ts";
+import { countJobs, nextDue } from "./counts.ts";
+import { PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
+import { beat, register } from "./heartbeat.ts";
+import { channelName } from "./identifiers.ts";
+import { insertJobs, insertJobsIn, type InsertTarget, runIn, type RunStatement } from "./insert.ts";
+import { getJob, listJobs, readFinals } from "./inspect.ts";
+import { lead, resign } from "./leader.ts";
+import { LostClaims } from "./lost_claims.ts";
+import { readPeriodics, runPeriodic, takeTick } from "./periodic.ts";
+import { storeProgress } from "./progress.ts";
+import { purge } from "./purge.ts";
+import { recall } from "./recall.ts";
+import { rescue, unregister } from "./rescue.ts";
+import { retryJob } from "./retry.ts";
+import { JOB_STEPS, JOBS_PART } from "./schema.ts";
+import { settle } from "./settle.ts";
+import { sendSignals, SIGNALS_CHANNEL, subscribeSignals } from "./signals.ts";
+import { StartMarks } from "./start_marks.ts";
+
+/** How jobs on PostgreSQL are reached. */
+export interface PostgresStoreOptions extends PostgresDatabaseOptions {
+  /** The most connections in all, the listener included. At least 4. Default 8. */
+  readonly poolSize?: number;
+}
+
+/** The heartbeat has a connection of its own, the listener has one, and claims and settlements must not wait for an enqueue. */
+const POOL_SIZE_MIN = 4;
+const POOL_SIZE_DEFAULT = 8;
+
+/**
+ * Makes a store on PostgreSQL. It connects at the first call; `migrate()` makes the tables.
+ *
+ * @throws {InvalidOptionError} an option is out of its range.
+ * @throws {PoolTooSmallError} the pool can't hold what the runtime needs.
+ *
+ * @example
+ * ```ts ignore
+ * const store = createPostgresStore({ url: "postgres://app:secret@localhost/app" });
+ * await store.migrate();
+ * ```
+ */
+export function createPostgresStore(options: PostgresStoreOptions): PostgresStore {
+  return new PostgresStore(options);
+}
+
+/** Jobs kept in PostgreSQL. */
+export class PostgresStore implements Store {
+  /** How a handler's own transaction completes its job. */
+  readonly completion: Completion;
+  /** The connections for everything but heartbeats. */
+  readonly database: PostgresDatabase;
+  readonly #pulse: PostgresDatabase;
+  readonly #target: InsertTarget;
+  readonly #marks: StartMarks;
+  readonly #lost: LostClaims;
+  readonly #claimer: Claimer;
+  readonly #run: RunStatement;
+
+  /** Use {@linkcode createPostgresStore}. */
+  constructor(options: PostgresStoreOptions) {
+    const poolSize = options.poolSize ?? POOL_SIZE_DEFAULT;
+    if (!Number.isInteger(poolSize)) throw new InvalidOptionError("poolSize", poolSize, "an integer");
+    if (poolSize < POOL_SIZE_MIN) throw new PoolTooSmallError(poolSize, POOL_SIZE_MIN);
+    this.database = PostgresDatabase.connect({ ...options, poolSize: poolSize - 2 });
+    // A heartbeat that had to wait for a connection would look like a dead process.
+    this.#pulse = PostgresDatabase.connect({ ...options, poolSize: 1, listen: "off" });
+    const { quotedSchema, schema } = this.database;
+    this.completion = completionOf(quotedSchema);
+    this.#target = { quotedSchema, channel: channelName(schema, SIGNALS_CHANNEL) };
+    this.#marks = new StartMarks(this.database);
+    this.#lost = new LostClaims(this.database);
+    this.#claimer = new Claimer(this.database, this.#marks, this.#lost);
+    this.#run = (text, params) => this.database.query(text, params);
+  }
+
+  /** Brings the tables to the newest version. Idempotent, and safe when many processes do it at once. */
+  async migrate(): Promise<void> {
+    await this.database.migrate(JOBS_PART, JOB_STEPS);
+  }
+
+  /** Takes the tables back to a version, 0 by default. The jobs are lost. */
+  async migrateDown(version?: number): Promise<void> {
+    await this.database.migrateDown(JOBS_PART, JOB_STEPS, version);
+  }
+
+  /**
+   * Checks that the database can be reached and that the tables are at the version that this program needs.
+   *
+   * @throws {SchemaVersionError} they are not.
+   */
+  async open(): Promise<void> {
+    const found = await this.database.migratedTo(JOBS_PART);
+    if (found !== JOB_STEPS.length) {
+      throw new SchemaVersionError(this.database.schema, found, JOB_STEPS.length);
+    }
+  }
+
+  /** Ends all connections. Idempotent. */
+  async close(): Promise<void> {
+    await Promise.all([this.database.close(), this.#pulse.close()]);
+  }
+
+  /** Writes jobs, all or none, and returns an id for each, in order. */
+  async insert(jobs: readonly NewJob[], tx?: Tx): Promise<Inserted[]> {
+    if (tx !== undefined) return await insertJobsIn(tx, this.#target, jobs);
+    const mayTakeSeveralStatements = jobs.length > 1 && jobs.some((job) => job.unique);
+    if (!mayTakeSeveralStatements) return await insertJobs(this.#run, this.#target, jobs);
+    return await this.database.transaction((own) =>
+      insertJobs(async (text, params) => await own.unsafe(text, params), this.#target, jobs)
+    );
+  }
+
+  /** Calls one job off; through the transaction when there is one. */
+  async cancel(id: JobId, tx?: Tx): Promise<CancelResult> {
+    if (tx === undefined) return await cancelJob(this.#run, id, null);
+    return await cancelJob(runIn(tx, this.#target.quotedSchema), id, this.#target.channel);
+  }
+
+  /** Takes due jobs of a queue for `owner`. The claims of one queue must not be made at the same time. */
+  async claim(request: ClaimRequest): Promise<Claimed[]> {
+    return await this.#claimer.claim(request);
+  }
+
+  /** In how many ms the next job of a queue falls due, or the queue should be looked through once more. */
+  async nextDue(queue: string): Promise<number | null> {
+    const dueMs = await nextDue(this.database, queue);
+    const lookMs = this.#claimer.lookDueMs(queue);
+    if (dueMs === null || lookMs === null) return dueMs ?? lookMs;
+    return Math.min(dueMs, lookMs);
+  }
+
+  /** Records that claimed jobs start now. */
+  async started(owner: string, runs: readonly RunRef[]): Promise<void> {
+    await this.#marks.start(owner, runs);
+  }
+
+  /** Ends runs: to a final state, or back in line. */
+  async settle(_owner: string, settlements: readonly Settlement[]): Promise<SettleResult> {
+    if (settlements.length === 0) return { settled: [], locked: [] };
+    const result = await settle(this.database, settlements);
+    const locked = new Set(result.locked.map(({ id, run }) => `${id}:${run}`));
+    const ended = settlements.filter(({ id, run }) => !locked.has(`${id}:${run}`));
+    this.#marks.noteEnded(ended);
+    this.#lost.noteEnded(ended);
+    return result;
+  }
+
+  /** Stores the progress of runs. */
+  async progress(entries: readonly ProgressEntry[]): Promise<void> {
+    await storeProgress(this.database, entries);
+  }
+
+  /** Records this process, under an id (a UUID) of its own that is never used again. */
+  async register(owner: Owner): Promise<void> {
+    await register(this.#pulse, owner);
+  }
+
+  /** Takes this process off the record; one that still has running jobs is left for a rescue. */
+  async unregister(owner: string): Promise<void> {
+    await this.#claimer.close(owner);
+    await unregister(this.#pulse, owner);
+    this.#marks.forget(owner);
+  }
+
+  /** Renews this process's heartbeat and reads everyone's. */
+  async beat(owner: string): Promise<Beat> {
+    const result = await beat(this.#pulse, owner);
+    if (result.alive) await this.#marks.clean(owner);
+    else this.#marks.forget(owner);
+    return result;
+  }
+
+  /** Puts back the jobs of a process whose heartbeat still has the value `beat`, and then forgets the process. */
+  async rescue(owner: string, beat: string, error: RescueError): Promise<Rescued> {
+    return await rescue(this.database, owner, beat, error);
+  }
+
+  /** Takes or renews the lease of the leader. */
+  async lead(owner: string, leaseMs: number): Promise<boolean> {
+    return await lead(this.#pulse, owner, leaseMs);
+  }
+
+  /** Gives the lease up, if this process holds it. */
+  async resign(owner: string): Promise<void> {
+    await resign(this.#pulse, owner);
+  }
+
+  /** What is stored of periodics; those never seen are made. */
+  async periodics(names: readonly string[]): Promise<PeriodicRow[]> {
+    return await readPeriodics(this.database, names);
+  }
+
+  /** Takes a tick and enqueues its job in one transaction; null when it was not taken. */
+  async takeTick(request: TakeTick): Promise<JobId | null> {
+    return await takeTick(this.database, this.#target, request);
+  }
+
+  /** Enqueues one run of a periodic beside its schedule, or returns the id of the one that waits or runs. */
+  async runPeriodic(job: NewJob, periodic: string): Promise<JobId> {
+    return await runPeriodic(this.database, this.#target, job, periodic);
+  }
+
+  /** Deletes at most `limit` ended jobs that are older than their retention, with their unique keys. */
+  async purge(request: Purge): Promise<number> {
+    return await purge(this.database, request);
+  }
+
+  /** Puts jobs of these kinds that were put aside as undeclared back in line. */
+  async recall(kinds: readonly string[]): Promise<void> {
+    await recall(this.database, kinds);
+  }
+
+  /** Counts and ages, over all kinds or one. */
+  async counts(kind?: string): Promise<Counts> {
+    return await countJobs(this.database, kind);
+  }
+
+  /** Jobs, newest first. */
+  async list(filter: JobFilter & { readonly limit: number }): Promise<JobSummary[]> {
+    return await listJobs(this.database, filter);
+  }
+
+  /** One job whole; null when there is none. */
+  async get(id: JobId): Promise<JobDetail | null> {
+    return await getJob(this.database, id);
+  }
+
+  /** Puts a job back in line. Returns its queue. */
+  async retry(id: JobId): Promise<string> {
+    return await retryJob(this.database, id);
+  }
+
+  /** Of these jobs, those that have ended. */
+  async finals(ids: readonly JobId[]): Promise<Final[]> {
+    return await readFinals(this.database, ids);
+  }
+
+  /** Sends messages to every process on this store, this one included. */
+  async signal(messages: readonly Signal[]): Promise<void> {
+    await sendSignals(this.database, this.#target.channel, messages);
+  }
+
+  /** Subscribes to signals. */
+  async subscribe(observer: SignalObserver): Promise<SignalSubscription> {
+    return await subscribeSignals(this.database, observer);
+  }
+}

@@ -1,0 +1,93 @@
+import {
+  JobNotFoundError,
+  JobRunningError,
+  TransactionConflictError,
+  UniqueConflictError,
+} from "../../ports/errors.ts";
+import type { Transaction } from "../../ports/database.ts";
+import type { TxRow } from "../../ports/tx.ts";
+import type { PostgresDatabase } from "./database.ts";
+import { isJobId } from "./sql_text.ts";
+
+const LOCK_LIVE = "select state, queue from {schema}.job where id = $1::text::bigint for update";
+
+const DUE_NOW = `
+  update {schema}.job
+  set state = 'pending', scheduled_at = clock_timestamp(), undeclared = false,
+    max_attempts = greatest(max_attempts, attempt + 1)
+  where id = $1::text::bigint`;
+
+const LOCK_ENDED = `
+  select kind, encode(unique_key, 'hex') as key
+  from {schema}.job_history
+  where id = $1::text::bigint
+  for update`;
+
+const TAKE_KEY = `
+  insert into {schema}.job_key (kind, key, job_id)
+  values ($2::text, decode($3::text, 'hex'), $1::text::bigint)
+  on conflict (kind, key) do nothing`;
+
+const HOLDER = "select job_id from {schema}.job_key where kind = $1::text and key = decode($2::text, 'hex')";
+
+const BRING_BACK = `
+  with ended as (
+    delete from {schema}.job_history where id = $1::text::bigint returning *
+  )
+  insert into {schema}.job (
+    id, kind, queue, state, priority, scheduled_at, enqueued_at, claimed_at, attempt, max_attempts, run, snoozes,
+    alone, args, unique_key, errors
+  )
+  select
+    id, kind, queue, 'pending', priority, clock_timestamp(), enqueued_at, claimed_at, attempt,
+    greatest(max_attempts, attempt + 1), run, snoozes, alone, args, unique_key, errors
+  from ended
+  returning queue`;
+
+const TRIES = 5;
+
+/**
+ * Puts a job that does not run back in line, and returns its queue.
+ *
+ * @throws {JobNotFoundError} there is none.
+ * @throws {JobRunningError} it runs.
+ * @throws {UniqueConflictError} another job holds its unique key.
+ */
+export async function retryJob(database: PostgresDatabase, id: string): Promise<string> {
+  if (!isJobId(id)) throw new JobNotFoundError(id);
+  return await database.transaction(async (tx) => {
+    // It can move from one table to the other between two looks.
+    for (let tries = 0; tries < TRIES; tries++) {
+      const queue = await retryLive(tx, id) ?? await retryEnded(tx, id);
+      if (queue !== null) return queue;
+    }
+    throw new JobNotFoundError(id);
+  });
+}
+
+async function retryLive(tx: Transaction, id: string): Promise<string | null> {
+  const [job] = await tx.unsafe(LOCK_LIVE, [id]);
+  if (job === undefined) return null;
+  if (job.state === "running") throw new JobRunningError(id);
+  await tx.unsafe(DUE_NOW, [id]);
+  return String(job.queue);
+}
+
+async function retryEnded(tx: Transaction, id: string): Promise<string | null> {
+  const [job] = await tx.unsafe(LOCK_ENDED, [id]);
+  if (job === undefined) return null;
+  if (job.key !== null) await takeKey(tx, id, job);
+  const [back] = await tx.unsafe(BRING_BACK, [id]);
+  return String(back?.queue);
+}
+
+async function takeKey(tx: Transaction, id: string, job: TxRow): Promise<void> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    await tx.unsafe(TAKE_KEY, [id, String(job.kind), String(job.key)]);
+    const [holder] = await tx.unsafe(HOLDER, [String(job.kind), String(job.key)]);
+    if (holder === undefined) continue;
+    if (String(holder.job_id) !== id) throw new UniqueConflictError(id, String(holder.job_id));
+    return;
+  }
+  throw new TransactionConflictError("40001", { cause: new Error("The unique key changed hands") });
+}

@@ -1,0 +1,93 @@
+import type { Subscription } from "../../ports/database.ts";
+import type { Signal, SignalObserver, SignalSubscription } from "../../ports/store.ts";
+import type { TxParam } from "../../ports/tx.ts";
+import type { PostgresDatabase } from "./database.ts";
+import { arrayLiteral } from "./sql_text.ts";
+
+/** The channel of all signals of a schema. */
+export const SIGNALS_CHANNEL = "signals";
+
+/** PostgreSQL refuses payloads of 8,000 bytes and more. */
+const PAYLOAD_BYTES_MAX = 7900;
+
+const NOTIFY = `
+  select pg_notify($1::text, payload)
+  from unnest($2::text::text[]) as payloads (payload)`;
+
+type Packed = readonly [letter: string, value: string];
+
+const LETTERS = { ready: "r", cancel: "c", wait: "w", final: "f" } as const;
+
+/** The payload that says that a queue has due jobs. */
+export function readySignal(queue: string): string {
+  return JSON.stringify([[LETTERS.ready, queue]]);
+}
+
+/** Puts signals into as few payloads as they fit in. */
+export function packSignals(signals: readonly Signal[]): string[] {
+  const encoder = new TextEncoder();
+  const payloads: string[] = [];
+  let parts: string[] = [];
+  let bytes = 2;
+  for (const signal of signals) {
+    const value = signal.type === "ready" ? signal.queue : signal.id;
+    const part = JSON.stringify([LETTERS[signal.type], value] satisfies Packed);
+    const size = encoder.encode(part).length + 1;
+    if (parts.length > 0 && bytes + size > PAYLOAD_BYTES_MAX) {
+      payloads.push(`[${parts.join(",")}]`);
+      parts = [];
+      bytes = 2;
+    }
+    parts.push(part);
+    bytes += size;
+  }
+  if (parts.length > 0) payloads.push(`[${parts.join(",")}]`);
+  return payloads;
+}
+
+/** Reads a payload; what is not understood, perhaps of a newer program, is left out. */
+export function unpackSignals(payload: string): Signal[] {
+  let packed: unknown;
+  try {
+    packed = JSON.parse(payload);
+  } catch {
+    return [];
+  }
+  if (!Array.isArray(packed)) return [];
+  return packed.flatMap((entry: unknown): Signal[] => {
+    if (!Array.isArray(entry) || typeof entry[1] !== "string") return [];
+    const [letter, value] = entry as [unknown, string];
+    if (letter === LETTERS.ready) return [{ type: "ready", queue: value }];
+    if (letter === LETTERS.cancel) return [{ type: "cancel", id: value }];
+    if (letter === LETTERS.wait) return [{ type: "wait", id: value }];
+    if (letter === LETTERS.final) return [{ type: "final", id: value }];
+    return [];
+  });
+}
+
+/** Sends signals to every process on the schema. */
+export async function sendSignals(
+  database: PostgresDatabase,
+  channel: string,
+  signals: readonly Signal[],
+): Promise<void> {
+  if (signals.length === 0) return;
+  const params: TxParam[] = [channel, arrayLiteral(packSignals(signals))];
+  await database.query(NOTIFY, params);
+}
+
+/** Subscribes to the signals of the schema. */
+export async function subscribeSignals(
+  database: PostgresDatabase,
+  observer: SignalObserver,
+): Promise<SignalSubscription> {
+  const subscription: Subscription = await database.listen(SIGNALS_CHANNEL, {
+    message(payload) {
+      for (const signal of unpackSignals(payload)) observer.signal(signal);
+    },
+    ready() {
+      observer.ready();
+    },
+  });
+  return subscription;
+}

@@ -1,0 +1,34 @@
+/**
+ * An array as PostgreSQL's array literal, for a placeholder such as `$1::text::bigint[]`. Parameters are text only:
+ * a driver that binds arrays by itself would have to ask the server for its array types first.
+ */
+export function arrayLiteral(values: Iterable<string | number | boolean | null>): string {
+  const parts: string[] = [];
+  for (const value of values) {
+    if (value === null) parts.push("NULL");
+    else if (typeof value === "string") parts.push(`"${value.replace(/["\\]/g, "\\$&")}"`);
+    else parts.push(String(value));
+  }
+  return `{${parts.join(",")}}`;
+}
+
+/** SQL for a timestamp as ISO 8601 text in UTC with microseconds, whatever the session's time zone. */
+export function isoSql(expression: string): string {
+  return `to_char(${expression} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+}
+
+/** SQL for a timestamp as ms since the epoch. */
+export function epochMsSql(expression: string): string {
+  return `(extract(epoch from ${expression}) * 1000)::float8`;
+}
+
+/** Whether a text can be the id of a job: a positive bigint. Anything else names no job. */
+export function isJobId(id: unknown): id is string {
+  if (typeof id !== "string" || !/^[1-9]\d{0,18}$/.test(id)) return false;
+  return id.length < 19 || id <= "9223372036854775807";
+}
+
+/** Text that PostgreSQL can store: U+0000 and half surrogate pairs are replaced by U+FFFD. */
+export function storableText(text: string): string {
+  return text.replaceAll("\0", "\uFFFD").toWellFormed();
+}

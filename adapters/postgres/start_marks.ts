@@ -1,0 +1,129 @@
+import type { RunRef } from "../../ports/store.ts";
+import type { PostgresDatabase } from "./database.ts";
+import { arrayLiteral } from "./sql_text.ts";
+
+const MARK = `
+  insert into {schema}.start_mark (owner, seq, job_ids, runs)
+  values ($1::text::uuid, $2::text::bigint, $3::text::bigint[], $4::text::int[])
+  on conflict (owner, seq) do nothing`;
+
+const DELETE = `
+  delete from {schema}.start_mark
+  where owner = $1::text::uuid and seq = any($2::text::bigint[])`;
+
+/** Of the runs of these marks, those that still run. */
+const STILL_RUNNING = `
+  select start_mark.seq, running.id, running.run
+  from {schema}.start_mark
+  cross join unnest(job_ids, runs) as marked (id, run)
+  join {schema}.job as running on running.id = marked.id and running.run = marked.run and running.state = 'running'
+  where start_mark.owner = $1::text::uuid and start_mark.seq = any($2::text::bigint[])`;
+
+/** How long a mark is left alone before the database is asked which of its runs still run, in ms. */
+const ASK_AFTER_MS = 60_000;
+
+/** The most marks that one clean-up deletes, and the most that it asks about. */
+const DELETE_MAX = 5000;
+const ASK_MAX = 100;
+
+interface Mark {
+  readonly seq: number;
+  readonly open: Set<string>;
+  askAt: number;
+}
+
+/**
+ * Remembers which runs this process has recorded as started, so that the records can be deleted once all their runs
+ * have ended, by their key and without a look at the jobs: under a held snapshot a scan would cost more and more.
+ *
+ * A run that a handler ended in its own transaction is not seen here, nor one whose settlement's answer was lost. So
+ * a mark that has grown old is looked up.
+ */
+export class StartMarks {
+  readonly #database: PostgresDatabase;
+  readonly #marks: Map<string, Map<number, Mark>> = new Map();
+  readonly #byRun: Map<string, Mark> = new Map();
+  #seq = 0;
+
+  /** Knows no marks yet. */
+  constructor(database: PostgresDatabase) {
+    this.#database = database;
+  }
+
+  /** The number of the next mark. */
+  nextSeq(): number {
+    return ++this.#seq;
+  }
+
+  /** Records runs as started. Idempotent. */
+  async start(owner: string, runs: readonly RunRef[]): Promise<void> {
+    if (runs.length === 0) return;
+    const seq = this.nextSeq();
+    const ids = arrayLiteral(runs.map((run) => run.id));
+    await this.#database.query(MARK, [owner, String(seq), ids, arrayLiteral(runs.map((run) => run.run))]);
+    this.noteStarted(owner, seq, runs);
+  }
+
+  /** Remembers a mark that was written. */
+  noteStarted(owner: string, seq: number, runs: readonly RunRef[]): void {
+    if (runs.length === 0) return;
+    const mark: Mark = { seq, open: new Set(runs.map(keyOf)), askAt: performance.now() + ASK_AFTER_MS };
+    const marks = this.#marks.get(owner) ?? new Map<number, Mark>();
+    this.#marks.set(owner, marks.set(seq, mark));
+    for (const key of mark.open) this.#byRun.set(key, mark);
+  }
+
+  /** Notes that runs have ended. */
+  noteEnded(runs: Iterable<RunRef>): void {
+    for (const run of runs) {
+      const key = keyOf(run);
+      this.#byRun.get(key)?.open.delete(key);
+      this.#byRun.delete(key);
+    }
+  }
+
+  /** Deletes the records of this process all of whose runs have ended. */
+  async clean(owner: string): Promise<void> {
+    const marks = this.#marks.get(owner);
+    if (marks === undefined) return;
+    await this.#ask(owner, marks);
+    const ended = [...marks.values()].filter((mark) => mark.open.size === 0).slice(0, DELETE_MAX);
+    if (ended.length === 0) return;
+    await this.#database.query(DELETE, [owner, arrayLiteral(ended.map((mark) => mark.seq))]);
+    for (const { seq } of ended) marks.delete(seq);
+  }
+
+  /** Forgets a process that is off the record. */
+  forget(owner: string): void {
+    for (const mark of this.#marks.get(owner)?.values() ?? []) {
+      for (const key of mark.open) this.#byRun.delete(key);
+    }
+    this.#marks.delete(owner);
+  }
+
+  async #ask(owner: string, marks: ReadonlyMap<number, Mark>): Promise<void> {
+    const now = performance.now();
+    const old = [...marks.values()].filter((mark) => mark.open.size > 0 && mark.askAt <= now).slice(
+      0,
+      ASK_MAX,
+    );
+    if (old.length === 0) return;
+    const rows = await this.#database.query(STILL_RUNNING, [
+      owner,
+      arrayLiteral(old.map((mark) => mark.seq)),
+    ]);
+    const running = new Set(rows.map((row) => keyOf({ id: String(row.id), run: Number(row.run) })));
+    for (const mark of old) {
+      mark.askAt = now + ASK_AFTER_MS;
+      for (const key of mark.open) {
+        if (running.has(key)) continue;
+        mark.open.delete(key);
+        this.#byRun.delete(key);
+      }
+    }
+  }
+}
+
+function keyOf(run: RunRef): string {
+  return `${run.id}:${run.run}`;
+}

@@ -1,0 +1,88 @@
+import {
+  ConnectionTimeoutError,
+  DatabaseUnavailableError,
+  RefusedValueError,
+  TransactionConflictError,
+} from "../../ports/errors.ts";
+
+/** Codes of the driver and of the operating system that mean that a connection could not be made or broke. */
+const CONNECTION_CODES: ReadonlySet<string> = new Set([
+  "CONNECTION_CLOSED",
+  "CONNECTION_DESTROYED",
+  "CONNECTION_ENDED",
+  "CONNECT_TIMEOUT",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ECONNABORTED",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOENT",
+  "EACCES",
+]);
+
+/** What a person can do about errors that no retry mends, by SQLSTATE. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  "28P01": "check the user and the password in the database URL",
+  "28000": "check the user in the database URL and the server's pg_hba.conf",
+  "3D000": "create the database, or check its name in the database URL",
+  "3F000": "run migrate() or the migrate program first",
+  "42P01": "run migrate() or the migrate program first",
+  "42501": "grant the database user the right",
+  "25006": "connect to the primary: this server is a read-only replica or is set to read-only",
+  "53300": "raise the server's max_connections or lower the pools",
+};
+
+/**
+ * Turns what a driver threw into the errors of the ports. The one place where SQLSTATEs are read. The driver's error
+ * stays as the cause; neither the database URL nor the values of a statement get into a message.
+ */
+export function translateError(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error(String(error));
+  const code = codeOf(error);
+  if (code === null) return error;
+  const cause = { cause: error };
+  if (CONNECTION_CODES.has(code)) {
+    return new DatabaseUnavailableError(`Cannot reach the database: ${error.message || code}`, cause);
+  }
+  if (!/^[0-9A-Z]{5}$/.test(code)) return error;
+  const text = `${error.message} (SQLSTATE ${code})`;
+  switch (code.slice(0, 2)) {
+    case "40":
+      return new TransactionConflictError(code, cause);
+    case "22":
+    case "23":
+      return new RefusedValueError(code, `The database refused a value: ${text}`, cause);
+    case "08":
+      if (error.message.includes("startup parameter")) {
+        return new Error(`${text}: behind a pooler such as PgBouncer pass preparedStatements: false`, cause);
+      }
+      return new DatabaseUnavailableError(`The connection to the database broke: ${text}`, cause);
+    case "57":
+      // 57014 is a statement that someone cancelled; the others are a server that stops or starts.
+      if (code === "57014") break;
+      return new DatabaseUnavailableError(`The database is going down or coming up: ${text}`, cause);
+  }
+  if (code === "53300") {
+    return new DatabaseUnavailableError(
+      `The database has no connection left: ${text}: ${REMEDIES[code]}`,
+      cause,
+    );
+  }
+  // Inside a caller's transaction this only says that an earlier statement failed; the text says it well enough.
+  const remedy = REMEDIES[code];
+  return remedy === undefined ? error : new Error(`The database refused: ${text}: ${remedy}`, cause);
+}
+
+/** Whether an error says that nothing is known about the statement's outcome because the connection broke. */
+export function isUnavailable(error: unknown): boolean {
+  return error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError;
+}
+
+function codeOf(error: Error): string | null {
+  const code: unknown = Reflect.get(error, "code");
+  return typeof code === "string" ? code : null;
+}
