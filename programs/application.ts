@@ -1,0 +1,45 @@
+import type { CompositionInput, Queue, Registrar, Settings } from "../mod.ts";
+
+/** What the default export of an application's module holds. */
+export interface Application extends CompositionInput {
+  /** Times and sizes of the runtime. */
+  readonly settings?: Partial<Settings>;
+}
+
+/**
+ * Loads an application's module.
+ *
+ * @param specifier A path, counted from the working directory, or a URL.
+ * @throws {Error} it does not load, or its default export is no composition.
+ */
+export async function loadApplication(specifier: string): Promise<Application> {
+  const url = /^[a-z][a-z0-9+.-]+:/i.test(specifier)
+    ? specifier
+    : new URL(specifier, `file://${encodeURI(Deno.cwd())}/`).href;
+  let module: { default?: unknown };
+  try {
+    module = await import(url);
+  } catch (error) {
+    throw new Error(`Cannot load the application ${specifier}: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  const application = module.default;
+  if (!isApplication(application)) {
+    throw new Error(
+      `Cannot use the application ${specifier}: expected a default export { registrars: [...], queues?: [...] }`,
+    );
+  }
+  return application;
+}
+
+/** The names of the queues that an application has. */
+export function queueNames(application: Application): string[] {
+  return ["maintenance", ...(application.queues ?? [{ name: "default" }]).map((queue) => queue.name)];
+}
+
+function isApplication(value: unknown): value is Application {
+  if (typeof value !== "object" || value === null) return false;
+  const { registrars, queues } = value as { registrars?: readonly Registrar[]; queues?: readonly Queue[] };
+  return Array.isArray(registrars) && (queues === undefined || Array.isArray(queues));
+}

@@ -1,0 +1,82 @@
+/** What was asked for can't be understood. */
+export class UsageError extends Error {
+  /** The name of the class. */
+  override readonly name = "UsageError";
+}
+
+/** What a program's command line may hold. */
+export interface ArgumentsShape {
+  /** Options that are followed by a value: `--queues a,b` or `--queues=a,b`. */
+  readonly values?: readonly string[];
+  /** Options that stand alone. `help` always is one. */
+  readonly flags?: readonly string[];
+  /** How many other words there may be. */
+  readonly words: number;
+}
+
+/** A command line, taken apart. */
+export interface Arguments {
+  /** Values by the option's name, without the dashes. */
+  readonly values: ReadonlyMap<string, string>;
+  /** The flags that were given. */
+  readonly flags: ReadonlySet<string>;
+  /** The other words. */
+  readonly words: readonly string[];
+}
+
+/**
+ * Takes a command line apart.
+ *
+ * @throws {UsageError} an unknown option, a missing or repeated value, too many words.
+ */
+export function parseArguments(args: readonly string[], shape: ArgumentsShape): Arguments {
+  const known = { values: shape.values ?? [], flags: ["help", ...(shape.flags ?? [])] };
+  const values = new Map<string, string>();
+  const flags = new Set<string>();
+  const words: string[] = [];
+  for (let index = 0; index < args.length; index++) {
+    const arg = args[index]!;
+    if (!arg.startsWith("-") || arg === "-") {
+      words.push(arg);
+      continue;
+    }
+    const [, name, inline] = /^--?([^=]*)(?:=(.*))?$/s.exec(arg)!;
+    if (name === "h") flags.add("help");
+    else if (known.flags.includes(name!) && inline === undefined) flags.add(name!);
+    else if (known.values.includes(name!)) {
+      const value = inline ?? args[++index];
+      if (value === undefined || value === "") throw new UsageError(`--${name} needs a value`);
+      if (values.has(name!)) throw new UsageError(`--${name} is given twice`);
+      values.set(name!, value);
+    } else {
+      const options = [...known.values, ...known.flags].map((option) => `--${option}`).join(", ");
+      throw new UsageError(`There is no option ${arg}: expected ${options}`);
+    }
+  }
+  if (words.length > shape.words) {
+    throw new UsageError(
+      `Cannot use ${JSON.stringify(words[shape.words])}: expected at most ${shape.words} word(s)`,
+    );
+  }
+  return { values, flags, words };
+}
+
+/**
+ * Reads a whole number from an option.
+ *
+ * @throws {UsageError} it is none, or out of its range.
+ */
+export function integerOption(
+  given: Arguments,
+  name: string,
+  min: number,
+  max: number,
+): number | undefined {
+  const text = given.values.get(name);
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < min || value > max) {
+    throw new UsageError(`Cannot use --${name} ${text}: expected an integer from ${min} to ${max}`);
+  }
+  return value;
+}

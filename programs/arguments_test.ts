@@ -1,0 +1,31 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { integerOption, parseArguments, UsageError } from "./arguments.ts";
+
+const SHAPE = { values: ["queues", "threads"], flags: ["keep"], words: 1 };
+
+Deno.test("parseArguments() takes options before and after the words, with = and without", () => {
+  const given = parseArguments(["--queues", "a,b", "./app.ts", "--threads=2", "--keep", "-h"], SHAPE);
+  assertEquals([...given.values], [["queues", "a,b"], ["threads", "2"]]);
+  assertEquals([...given.flags], ["keep", "help"]);
+  assertEquals(given.words, ["./app.ts"]);
+  assertEquals(integerOption(given, "threads", 1, 8), 2);
+  assertEquals(integerOption(given, "absent", 1, 8), undefined);
+});
+
+Deno.test("parseArguments() names what it can't understand", () => {
+  assertThrows(
+    () => parseArguments(["--quues", "a"], SHAPE),
+    UsageError,
+    "no option --quues: expected --queues",
+  );
+  assertThrows(() => parseArguments(["--queues"], SHAPE), UsageError, "--queues needs a value");
+  assertThrows(() => parseArguments(["--queues=a", "--queues=b"], SHAPE), UsageError, "given twice");
+  assertThrows(() => parseArguments(["--keep=yes"], SHAPE), UsageError, "no option --keep=yes");
+  assertThrows(() => parseArguments(["a", "b"], SHAPE), UsageError, '"b"');
+  const given = parseArguments(["--threads", "0"], SHAPE);
+  assertThrows(
+    () => integerOption(given, "threads", 1, 8),
+    UsageError,
+    "--threads 0: expected an integer from 1",
+  );
+});

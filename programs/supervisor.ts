@@ -1,0 +1,124 @@
+/**
+ * Runs the worker program and keeps it running (`deno task worker ./my_app.ts`). It imports nothing, so that it stays
+ * small beside what it watches; what it is told comes as signals:
+ *
+ * - SIGUSR1 from a worker: it has started; or, while it is stopping, it is done and ends itself by force now;
+ * - SIGUSR2 from a worker: it will end itself soon, start the next one now.
+ *
+ * @module
+ */
+
+/** A worker that has run so long ends the row of quick failures. */
+const STABLE_MS = 10_000;
+const BACKOFF_MS_FIRST = 500;
+const BACKOFF_MS_MAX = 30_000;
+/** Under `deno task` the terminal's Ctrl-C comes twice: from the terminal, and passed on by `deno task`. */
+const SAME_SIGNAL_MS = 250;
+const EXIT_CRASHED = 1;
+const EXIT_CODES: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
+
+interface Worker {
+  readonly process: Deno.ChildProcess;
+  readonly startedAt: number;
+  /** It has said that it ends by itself, and the next one is up. */
+  leaving: boolean;
+}
+
+const workers = new Set<Worker>();
+let everStarted = false;
+let quickFailures = 0;
+let stopping: { readonly at: number } | null = null;
+let doneByForce = false;
+let crashedWhileStopping = false;
+let restart: ReturnType<typeof setTimeout> | undefined;
+
+function log(level: string, event: string, fields: Record<string, string | number | null> = {}): void {
+  const line = JSON.stringify({
+    time: new Date().toISOString(),
+    level,
+    event,
+    supervisor: Deno.pid,
+    ...fields,
+  });
+  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
+}
+
+function start(): void {
+  const process = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--allow-all", new URL("./worker.ts", import.meta.url).href, ...Deno.args],
+    env: { MILLRACE_SUPERVISOR_PID: String(Deno.pid) },
+    // Its end tells the worker that this process is gone, however it went.
+    stdin: "piped",
+    stdout: "inherit",
+    stderr: "inherit",
+  }).spawn();
+  const worker: Worker = { process, startedAt: Date.now(), leaving: false };
+  workers.add(worker);
+  process.status.then((status) => ended(worker, status));
+}
+
+function ended(worker: Worker, status: Deno.CommandStatus): void {
+  workers.delete(worker);
+  if (stopping !== null) {
+    if (!status.success && !worker.leaving && !(status.signal === "SIGKILL" && doneByForce)) {
+      crashedWhileStopping = true;
+    }
+    if (workers.size === 0) Deno.exit(crashedWhileStopping ? EXIT_CRASHED : 0);
+    return;
+  }
+  if (worker.leaving) return;
+  // A mistake of the first start is not cured by another one. `--help` ends here too.
+  if (!everStarted && status.signal === null) Deno.exit(status.code);
+  const stable = Date.now() - worker.startedAt >= STABLE_MS;
+  quickFailures = stable ? 0 : quickFailures + 1;
+  const delayMs = stable ? 0 : Math.min(BACKOFF_MS_FIRST * 2 ** (quickFailures - 1), BACKOFF_MS_MAX);
+  log("error", "worker ended, starting another", {
+    pid: worker.process.pid,
+    code: status.code,
+    signal: status.signal,
+    delayMs,
+  });
+  restart = setTimeout(start, delayMs);
+}
+
+function replaceLeaving(): void {
+  if (stopping !== null) return;
+  // The newest one is the one that works; any older one has said so before.
+  const leaving = [...workers].findLast((worker) => !worker.leaving);
+  if (leaving === undefined) return;
+  leaving.leaving = true;
+  log("warn", "worker recycles itself, starting the next", { pid: leaving.process.pid });
+  start();
+}
+
+function stop(signal: Deno.Signal): void {
+  if (stopping !== null && Date.now() - stopping.at < SAME_SIGNAL_MS) return;
+  if (stopping !== null) {
+    log("warn", "second signal, ending at once", { signal });
+    for (const worker of workers) kill(worker, "SIGKILL");
+    Deno.exit(EXIT_CODES[signal]);
+  }
+  stopping = { at: Date.now() };
+  clearTimeout(restart);
+  log("info", "stopping, a second signal ends at once", { signal });
+  if (workers.size === 0) Deno.exit(0);
+  for (const worker of workers) kill(worker, "SIGTERM");
+}
+
+function kill(worker: Worker, signal: Deno.Signal): void {
+  try {
+    worker.process.kill(signal);
+  } catch {
+    // It has ended already.
+  }
+}
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  Deno.addSignalListener(signal, () => stop(signal));
+}
+Deno.addSignalListener("SIGUSR1", () => {
+  everStarted = true;
+  if (stopping !== null) doneByForce = true;
+});
+Deno.addSignalListener("SIGUSR2", replaceLeaving);
+start();

@@ -1,0 +1,202 @@
+/**
+ * The runtime program: works the jobs of an application's module. Usually run under the supervisor, by
+ * `deno task worker ./my_app.ts`; alone it does the same, and what must restart it is up to you.
+ *
+ * @module
+ */
+import { createRuntime, type Log, type LostThread, type PostgresRuntime } from "../mod.ts";
+import { type Arguments, integerOption, parseArguments, UsageError } from "./arguments.ts";
+import { type Application, loadApplication, queueNames } from "./application.ts";
+import { programDatabase } from "./database.ts";
+import { programLog, writeError, writeOut } from "./output.ts";
+
+const HELP = `Works the jobs of an application.
+
+Usage: deno task worker [OPTIONS] MODULE
+
+MODULE's default export is the composition: { registrars: [...], queues: [...], settings?: {...} }.
+The database is that of DATABASE_URL; without it an embedded PostgreSQL is started under .millrace/. Its schema is
+migrated first. Ctrl-C, SIGTERM and SIGHUP stop gracefully, a second signal at once.
+
+  --queues a,b     work only these queues (default all)
+  --threads N      worker threads, 1 to 256 (default the number of cores)
+  --schema NAME    the schema of Millrace's tables (default millrace)
+  --help           this text
+
+Exit codes: 0 stopped gracefully; 1 could not start, or crashed; 2 the command line is wrong; 130 (SIGINT), 143
+(SIGTERM), 129 (SIGHUP) ended at once by a second signal.
+One JSON object a line tells what happens. A worker that has a thread which can't be ended recycles itself: it takes
+no more jobs, gives the others 5 s, gives back what still runs, and ends itself; the supervisor has the next one up.
+`;
+
+/** How long the other jobs have when the worker recycles itself, in ms. */
+const RECYCLE_GRACE_MS = 5000;
+/** How long that may take in all, in ms. Then it ends itself whatever is still undone. */
+const RECYCLE_MS_MAX = 9000;
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+
+const supervisorPid = Number(Deno.env.get("MILLRACE_SUPERVISOR_PID") ?? "") || null;
+// Only this process reports to it, none that a handler starts.
+Deno.env.delete("MILLRACE_SUPERVISOR_PID");
+
+class WorkerProgram {
+  readonly #log: Log = programLog();
+  readonly #ended = Promise.withResolvers<number>();
+  #runtime: PostgresRuntime | null = null;
+  #ending: "stop" | "recycle" | null = null;
+
+  async run(given: Arguments): Promise<number> {
+    const application = await loadApplication(given.words[0]!);
+    const work = chosenQueues(given, application);
+    const threads = integerOption(given, "threads", 1, 256);
+    const schema = given.values.get("schema");
+    this.#watchSignals();
+    this.#watchStrayErrors();
+    await using database = await programDatabase(this.#log);
+    await using runtime = createRuntime({
+      ...application,
+      url: database.url,
+      ...(schema === undefined ? {} : { schema }),
+      ...(work === undefined ? {} : { work }),
+      executor: threads === undefined ? {} : { threads },
+      log: this.#log,
+      onThreadLost: (thread) => this.#recycle(thread),
+    });
+    await runtime.migrate();
+    this.#runtime = runtime;
+    if (this.#ending !== null) return 0;
+    await runtime.start();
+    tellSupervisor("SIGUSR1");
+    return await this.#ended.promise;
+  }
+
+  #watchSignals(): void {
+    // The supervisor passes SIGINT on as SIGTERM; the terminal sends it to both.
+    if (supervisorPid !== null) Deno.addSignalListener("SIGINT", () => {});
+    const signals: Deno.Signal[] = supervisorPid === null ? ["SIGINT", "SIGTERM", "SIGHUP"] : ["SIGTERM"];
+    for (const signal of signals) Deno.addSignalListener(signal, () => this.#signalled(signal));
+    if (supervisorPid !== null) Deno.addSignalListener("SIGHUP", () => {});
+    if (supervisorPid !== null) this.#stopWithSupervisor();
+  }
+
+  #signalled(signal: Deno.Signal): void {
+    if (this.#ending === "stop" && supervisorPid === null) endAtOnce();
+    if (this.#ending !== null) return;
+    this.#log.info("stopping on a signal", { signal });
+    this.#stop();
+  }
+
+  /** The supervisor holds the other end of standard input. */
+  async #stopWithSupervisor(): Promise<void> {
+    const bytes = new Uint8Array(64);
+    while (await Deno.stdin.read(bytes).catch(() => null) !== null);
+    if (this.#ending !== null) return;
+    this.#log.warn("the supervisor is gone, stopping");
+    this.#stop();
+  }
+
+  async #stop(): Promise<void> {
+    this.#ending = "stop";
+    let code = 0;
+    try {
+      await this.#runtime?.stop();
+    } catch (error) {
+      this.#log.error("could not stop in order", { error: (error as Error).message });
+      code = EXIT_FAILED;
+    }
+    // A process with a spinning thread can't exit.
+    if ((this.#runtime?.stats().lostThreads ?? 0) > 0) {
+      if (code === 0) tellSupervisor("SIGUSR1");
+      endAtOnce();
+    }
+    this.#ended.resolve(code);
+  }
+
+  async #recycle(thread: LostThread): Promise<void> {
+    if (this.#ending !== null) return;
+    this.#ending = "recycle";
+    this.#log.warn("a thread can't be ended, recycling this process", {
+      kind: thread.kind,
+      jobId: thread.jobId,
+      lost: thread.lost,
+      graceMs: RECYCLE_GRACE_MS,
+    });
+    tellSupervisor("SIGUSR2");
+    const timer = setTimeout(endAtOnce, RECYCLE_MS_MAX);
+    await this.#runtime?.stop().catch((error) => {
+      this.#log.error("could not stop in order", { error: (error as Error).message });
+    });
+    clearTimeout(timer);
+    this.#log.info("recycled");
+    endAtOnce();
+  }
+
+  /** What a handler left behind must not end the others' process. */
+  #watchStrayErrors(): void {
+    addEventListener("unhandledrejection", (event) => {
+      if (event.defaultPrevented) return;
+      event.preventDefault();
+      this.#log.error("unhandled rejection", { error: textOf(event.reason) });
+    });
+    addEventListener("error", (event) => {
+      if (event.defaultPrevented) return;
+      event.preventDefault();
+      this.#log.error("uncaught error", { error: textOf(event.error) });
+    });
+  }
+}
+
+function chosenQueues(given: Arguments, application: Application): string[] | undefined {
+  const text = given.values.get("queues");
+  if (text === undefined) return undefined;
+  const names = text.split(",").map((name) => name.trim());
+  const known = queueNames(application);
+  for (const name of names) {
+    if (!known.includes(name)) {
+      throw new UsageError(
+        `Cannot work the queue ${JSON.stringify(name)}: it is not declared, declared are ${known.join(", ")}`,
+      );
+    }
+  }
+  return names;
+}
+
+function tellSupervisor(signal: Deno.Signal): void {
+  if (supervisorPid === null) return;
+  try {
+    Deno.kill(supervisorPid, signal);
+  } catch {
+    // It is gone; standard input's end says so too.
+  }
+}
+
+function endAtOnce(): never {
+  Deno.kill(Deno.pid, "SIGKILL");
+  throw new Error("Still alive after SIGKILL");
+}
+
+function textOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.stack ?? thrown.message : String(thrown);
+}
+
+/** Runs the program and returns its exit code. */
+async function main(): Promise<number> {
+  try {
+    const given = parseArguments(Deno.args, { values: ["queues", "threads", "schema"], words: 1 });
+    if (given.flags.has("help")) {
+      writeOut(HELP);
+      return 0;
+    }
+    if (given.words.length === 0) throw new UsageError("No module is given: deno task worker ./my_app.ts");
+    return await new WorkerProgram().run(given);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    writeError(`${message}\n`);
+    if (!(error instanceof UsageError)) return EXIT_FAILED;
+    writeError("deno task worker --help tells more.\n");
+    return EXIT_USAGE;
+  }
+}
+
+if (import.meta.main) Deno.exit(await main());
