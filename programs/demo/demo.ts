@@ -1,0 +1,133 @@
+import postgres from "postgres";
+import { createLog, createRuntime, type Kind } from "../../mod.ts";
+import { DATABASE_VARIABLE, FILE_KIND, FILE_QUEUE, type FileJob } from "./file_job.ts";
+import type { DemoResult } from "./summary.ts";
+
+/** How the demo runs. */
+export interface DemoOptions {
+  /** The database. */
+  readonly url: string;
+  /** The folder that the handlers may read. */
+  readonly directory: string;
+  /** The files to describe, below it. */
+  readonly files: readonly string[];
+  /** Threads in the host process. */
+  readonly threads: number;
+  /** Told of how many files are done. */
+  readonly onProgress: (done: number) => void;
+  /** Takes a line of the log: what a person should look at. */
+  readonly onLog: (line: string) => void;
+}
+
+/** A demo that has done its work; its worker is still up. */
+export interface Demo extends AsyncDisposable {
+  /** What came of it. */
+  readonly result: DemoResult;
+  /** Path and digest of each file, for comparing. */
+  readonly digests: readonly { readonly path: string; readonly sha256: string }[];
+}
+
+const ENQUEUERS = 8;
+const JOBS_PER_THREAD = 4;
+const LOOK_MS = 100;
+
+/** Makes a row and a job for every file, each pair in one transaction, and waits until all jobs have ended. */
+export async function runDemo(options: DemoOptions): Promise<Demo> {
+  const { url, files, threads } = options;
+  Deno.env.set(DATABASE_VARIABLE, url);
+  const sql = postgres(url, { max: ENQUEUERS, onnotice: () => {} });
+  const runtime = createRuntime({
+    url,
+    registrars: [{ kinds: [fileKind(options)] }],
+    queues: [{ name: FILE_QUEUE, concurrency: threads * JOBS_PER_THREAD }],
+    executor: { threads, jobsPerThread: JOBS_PER_THREAD },
+    log: createLog({ level: "error", write: options.onLog }),
+  });
+  const dispose = async () => {
+    await runtime.stop();
+    await sql.end({ timeout: 1 });
+  };
+  try {
+    await runtime.migrate();
+    await sql`
+      create table demo_file (
+        id int generated always as identity primary key,
+        path text not null,
+        sha256 text, bytes bigint, lines bigint, attempts int, thread text
+      )`;
+    await runtime.start();
+    const began = performance.now();
+    const queue = files.map((path, index) => ({ path, fault: index === 0 }));
+    const enqueue = async (): Promise<void> => {
+      for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+        const { path, fault } = next;
+        await sql.begin(async (tx) => {
+          const [row] = await tx<
+            { id: number }[]
+          >`insert into demo_file (path) values (${path}) returning id`;
+          const args: FileJob = { id: row!.id, path, fault };
+          await runtime.with(tx).enqueue(FILE_KIND, { ...args });
+        });
+      }
+    };
+    const enqueued = Promise.all(Array.from({ length: ENQUEUERS }, enqueue));
+    let failures = 0;
+    for (let done = 0; done < files.length;) {
+      await Promise.race([enqueued.then(() => pause(LOOK_MS)), pause(LOOK_MS)]);
+      const { states } = await runtime.overview(FILE_KIND);
+      failures = states.discarded + states.cancelled;
+      done = states.completed + failures;
+      options.onProgress(done);
+    }
+    await enqueued;
+    const ms = performance.now() - began;
+    const rows = await sql<
+      Row[]
+    >`select path, sha256, bytes, lines, attempts, thread from demo_file order by path`;
+    const described = rows.filter((row) => row.sha256 !== null);
+    const threadsUsed = new Map<string, number>();
+    for (const { thread } of described) threadsUsed.set(thread!, (threadsUsed.get(thread!) ?? 0) + 1);
+    return {
+      result: {
+        files: rows.length,
+        bytes: described.reduce((sum, row) => sum + Number(row.bytes), 0),
+        lines: described.reduce((sum, row) => sum + Number(row.lines), 0),
+        ms,
+        attempts: rows.reduce((sum, row) => sum + (row.attempts ?? 1), 0),
+        failures,
+        threads: threadsUsed,
+      },
+      digests: described.map(({ path, sha256 }) => ({ path, sha256: sha256! })),
+      [Symbol.asyncDispose]: dispose,
+    };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+interface Row {
+  readonly path: string;
+  readonly sha256: string | null;
+  readonly bytes: string | null;
+  readonly lines: string | null;
+  readonly attempts: number | null;
+  readonly thread: string | null;
+}
+
+/** Permissions put a kind into a host process, which has these and what it needs to load its own code. */
+function fileKind({ url, directory }: DemoOptions): Kind {
+  return {
+    name: FILE_KIND,
+    queue: FILE_QUEUE,
+    maxAttempts: 3,
+    timeout: 60_000,
+    backoff: () => 300,
+    handler: new URL("./describe_file.ts", import.meta.url),
+    permissions: { read: [directory], net: [new URL(url).host], env: [DATABASE_VARIABLE] },
+  };
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

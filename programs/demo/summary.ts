@@ -1,0 +1,41 @@
+/** What the demo tells at its end. */
+export interface DemoResult {
+  /** How many files there were. */
+  readonly files: number;
+  /** Their size together. */
+  readonly bytes: number;
+  /** Their lines together. */
+  readonly lines: number;
+  /** From the first row to the last completion, in ms. */
+  readonly ms: number;
+  /** Attempts of all jobs together. */
+  readonly attempts: number;
+  /** Jobs that did not complete. */
+  readonly failures: number;
+  /** How many files each thread described. */
+  readonly threads: ReadonlyMap<string, number>;
+}
+
+/** The table that ends the demo. */
+export function summaryTable(result: DemoResult): string {
+  const seconds = result.ms / 1000;
+  const rows: [string, string][] = [
+    ["files", number(result.files)],
+    ["bytes", number(result.bytes)],
+    ["lines", number(result.lines)],
+    ["seconds", seconds.toFixed(1)],
+    ["jobs/s", number(Math.round(result.files / Math.max(seconds, 0.001)))],
+    ["attempts", number(result.attempts)],
+    ["retries", number(Math.max(0, result.attempts - result.files))],
+    ["failures", number(result.failures)],
+    ...[...result.threads].map(([thread, files]): [string, string] => [`thread ${thread}`, number(files)]),
+  ];
+  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]!.length)));
+  return rows.map(([name, value]) => `  ${name.padEnd(widths[0]!)}  ${value.padStart(widths[1]!)}\n`).join(
+    "",
+  );
+}
+
+function number(value: number): string {
+  return value.toLocaleString("en-US");
+}
