@@ -15,7 +15,7 @@ import type { StartMarks } from "./start_marks.ts";
 function branch(priority: number, at: string, id: string): string {
   return `
     select * from (
-      select id, ${priority} as priority, scheduled_at
+      select ctid as place, ${priority} as priority, scheduled_at
       from {schema}.job
       where queue = $2::text
         and priority = ${priority}
@@ -37,7 +37,7 @@ const CLAIM = `
   with alive as materialized (
     select 1 from {schema}.worker where id = $1::text::uuid for key share
   ), due as materialized (
-    select id, priority, scheduled_at, row_number() over () as ord
+    select place, priority, scheduled_at, row_number() over () as ord
     from (
       select * from (
         ${branch(1, "$6", "$7")}
@@ -55,7 +55,7 @@ const CLAIM = `
     set state = 'running', run = job.run + 1, attempt = job.attempt + 1, owner = $1::text::uuid,
       claimed_at = clock_timestamp(), undeclared = false
     from due
-    where job.id = due.id
+    where job.ctid = due.place
     returning due.ord, due.scheduled_at as due_at, job.*
   ), marked as (
     insert into {schema}.start_mark (owner, seq, job_ids, runs)

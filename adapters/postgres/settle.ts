@@ -7,24 +7,32 @@ import { arrayLiteral } from "./sql_text.ts";
 import { errorText } from "./error_text.ts";
 
 /**
- * Runs are found by id and run through a join: with `id = any(...) and state = ...` old statistics choose an index
- * that is led by the state. They are locked in the order of their ids, and what someone else holds is left out.
+ * Finds and locks the jobs of the given runs, one by one through the primary key: `offset 0` keeps the planner from
+ * another way, which statistics of an empty table would make it choose. They come in the order of their ids, so that
+ * no two statements wait for each other crosswise, and what someone else holds is left out. The row is then changed
+ * by its place, which can't move while it is locked.
  */
+const LOCKED = `
+    cross join lateral (
+      select ctid as place
+      from {schema}.job
+      where job.id = given.id and job.run = given.run and job.state = 'running'
+      offset 0
+      for update skip locked
+    ) as job`;
+
 const FINISH = `
   with given as materialized (
     select *
     from unnest($1::text::bigint[], $2::text::int[], $3::text::text[], $4::text::text[], $5::text::text[])
       as given (id, run, final, output, error)
   ), locked as materialized (
-    select job.id, given.final, given.output::jsonb as output, given.error::jsonb as error
-    from given join {schema}.job on job.id = given.id and job.run = given.run
-    where job.state = 'running'
-    order by job.id
-    for update of job skip locked
+    select job.place, given.final, given.output::jsonb as output, given.error::jsonb as error
+    from given ${LOCKED}
   ), ended as (
     delete from {schema}.job
     using locked
-    where job.id = locked.id
+    where job.ctid = locked.place
     returning job.*,
       case when job.cancel_requested then 'cancelled' else locked.final end as final,
       case when not job.cancel_requested then locked.output end as output,
@@ -43,11 +51,8 @@ const BACK_IN_LINE = `
       $1::text::bigint[], $2::text::int[], $3::text::text[], $4::text::float8[], $5::text::text[], $6::text::boolean[]
     ) as given (id, run, way, delay_ms, error, alone)
   ), locked as materialized (
-    select job.id, given.way, given.delay_ms, given.error::jsonb as error, given.alone
-    from given join {schema}.job on job.id = given.id and job.run = given.run
-    where job.state = 'running'
-    order by job.id
-    for update of job skip locked
+    select job.place, given.way, given.delay_ms, given.error::jsonb as error, given.alone
+    from given ${LOCKED}
   ), moved as (
     update {schema}.job
     set
@@ -61,12 +66,12 @@ const BACK_IN_LINE = `
       progress = case when way = 'retry' then null else job.progress end,
       errors = ${withError("job", "locked.error")}
     from locked
-    where job.id = locked.id and not job.cancel_requested
+    where job.ctid = locked.place and not job.cancel_requested
     returning job.id, job.run, job.state
   ), ended as (
     delete from {schema}.job
     using locked
-    where job.id = locked.id and job.cancel_requested
+    where job.ctid = locked.place and job.cancel_requested
     returning job.*,
       'cancelled' as final,
       null::jsonb as output,
@@ -94,8 +99,9 @@ export async function settle(
   database: PostgresDatabase,
   settlements: readonly Settlement[],
 ): Promise<SettleResult> {
-  const endings = settlements.filter(isEnding);
-  const returning = settlements.filter((one): one is Returning => !isEnding(one));
+  const ordered = settlements.toSorted(byId);
+  const endings = ordered.filter(isEnding);
+  const returning = ordered.filter((one): one is Returning => !isEnding(one));
   const rows: TxRow[] = [];
   if (endings.length > 0) {
     rows.push(
@@ -133,6 +139,10 @@ export async function settle(
 
 function isEnding(one: Settlement): one is Ending {
   return one.to === "completed" || one.to === "discarded" || one.to === "cancelled";
+}
+
+function byId(one: RunRef, other: RunRef): number {
+  return one.id.length - other.id.length || (one.id < other.id ? -1 : one.id > other.id ? 1 : 0);
 }
 
 function refColumns(runs: readonly RunRef[]): [string, string] {
