@@ -119,6 +119,7 @@ class LocalExecutor implements Executor {
       module: this.#moduleOf(kind.handler),
       args: attempt.args,
       ownThread: kind.ownThread === true,
+      plain: false,
     };
     if (attempt.alone || belongsToHost(kind)) {
       const key = this.#hosts.run(work, { ...kind, alone: attempt.alone }, watched);

@@ -1,4 +1,5 @@
 import {
+  ARGS_BYTES_MAX,
   type AttemptOutcome,
   type Handler,
   InvalidJsonError,
@@ -30,6 +31,19 @@ export async function runHandler(
     const output = value === undefined || value === null
       ? null
       : toJsonText(value, { name: "output", maxBytes: OUTPUT_BYTES_MAX });
+    return { type: "completed", output, completedIn: false };
+  } catch (thrown) {
+    return outcomeOfThrown(thrown);
+  }
+}
+
+/** Calls the default export of a called module: plain input, plain output of at most 1 MiB. Never rejects. */
+export async function runPlain(module: (input: Json) => unknown, inputText: string): Promise<AttemptOutcome> {
+  try {
+    const value = await module(JSON.parse(inputText));
+    const output = value === undefined
+      ? null
+      : toJsonText(value, { name: "output", maxBytes: ARGS_BYTES_MAX });
     return { type: "completed", output, completedIn: false };
   } catch (thrown) {
     return outcomeOfThrown(thrown);

@@ -9,6 +9,8 @@ export interface Work extends ContextJob {
   readonly args: string;
   /** Whether it gets a thread for itself. */
   readonly ownThread: boolean;
+  /** Whether the module is no handler: its default export takes the input as it is, and no context. */
+  readonly plain: boolean;
 }
 
 /** Told while work runs. `ended` is told exactly once, and nothing after it. */

@@ -1,39 +1,419 @@
-import type { CallOptions, Json, Permissions } from "../../ports/mod.ts";
-import type { AbortCause } from "../outcome.ts";
-import type { Work, WorkObserver, WorkSurroundings } from "../work.ts";
+import {
+  ARGS_BYTES_MAX,
+  type AttemptOutcome,
+  type CallOptions,
+  type Json,
+  type Permissions,
+  toJsonText,
+} from "../../ports/mod.ts";
+import { type AbortCause, timedOut } from "../outcome.ts";
+import { Sweep } from "../sweep.ts";
+import { RestartLimit } from "../threads/restart_limit.ts";
+import type { JobName, Work, WorkObserver, WorkSurroundings } from "../work.ts";
+import { findConfigFile } from "./config_file.ts";
+import { HOST_MAIN, type HostDeath, HostProcess, type HostTask, THREAD_MAIN } from "./host_process.ts";
+import { ModuleCodeFinder } from "./module_code.ts";
+import { environment, permissionFlags } from "./permission_flags.ts";
+import { residentMemory } from "./resident_memory.ts";
 
+/** How host processes work. */
 export interface HostPoolOptions {
+  /** Threads in a host process that several attempts share. */
   readonly threads: number;
+  /** Attempts per thread. */
   readonly jobsPerThread: number;
+  /** The grace, in ms. */
   readonly graceMs: number;
+  /** The statement of `completeIn`; null where there is none. */
   readonly completion: string | null;
+  /** How often resident memory is looked at, in ms. */
   readonly memoryWatchMs: number;
+  /** How long a process is kept without work, in ms. */
   readonly idleMs: number;
+  /** The configuration file; found when absent. */
   readonly config?: string;
+  /** What handlers do beside ending. */
   readonly surroundings: WorkSurroundings;
 }
+
+/** What decides which process an attempt runs in. */
 export interface Confinement {
+  /** What the process may do; everything when absent. */
   readonly permissions?: Permissions;
+  /** Above how many bytes it is killed; one attempt at a time then. */
   readonly memory?: number;
+  /** A process for this attempt alone, which ends with it. */
   readonly alone?: boolean;
 }
+
+interface Task extends HostTask {
+  readonly confinement: Confinement;
+  host: HostProcess | null;
+}
+
+/** Processes that are alike: same permissions, same cap. */
+interface Group {
+  readonly name: string;
+  readonly permissions: Permissions | undefined;
+  readonly memory: number | undefined;
+  /** The handler modules seen so far, whose code its processes may read. */
+  readonly modules: Set<string>;
+  /** The processes that take attempts, with what they may read. */
+  readonly hosts: Map<HostProcess, ReadonlySet<string>>;
+}
+
+const SWEEP_MS = 50;
+/** How long the others in a process with a lost thread have to end, in ms. */
+const RECYCLE_MS = 5000;
+const PING_MS = 5000;
+const SILENT_MS_MAX = 30_000;
+const CHECK_MS_MAX = 35_000;
+const CALL_TIMEOUT_MS = 30_000;
+const MEBIBYTE = 1024 * 1024;
+
+/** Runs work in host processes, grouped by their permissions and memory cap, and kills them when they must be. */
 export class HostPool {
-  constructor(_options: HostPoolOptions) {}
+  #options: HostPoolOptions;
+  #config: string | null | undefined;
+  #finder: ModuleCodeFinder | undefined;
+  #groups = new Map<string, Group>();
+  #groupOf = new Map<HostProcess, Group>();
+  #single = new Set<HostProcess>();
+  #fresh = new Set<HostProcess>();
+  #tasks = new Map<number, Task>();
+  #waiting: Task[] = [];
+  #keys = 0;
+  #limit = new RestartLimit();
+  #sweep: Sweep = new Sweep(SWEEP_MS, () => this.#look());
+  #memoryLookedAt = 0;
+  #stopped = false;
+
+  /** Makes the pool. No process is started yet. */
+  constructor(options: HostPoolOptions) {
+    this.#options = options;
+  }
+
+  /** How many processes there are. */
   get hosts(): number {
-    return 0;
+    return this.#groupOf.size;
   }
-  run(_work: Work, _confinement: Confinement, observer: WorkObserver): number {
-    queueMicrotask(() => observer.ended({ type: "failed", class: "error", message: "not yet" }));
-    return 0;
+
+  /** Runs one attempt. Returns a key for {@linkcode HostPool.abort}. */
+  run(work: Work, confinement: Confinement, observer: WorkObserver): number {
+    const key = ++this.#keys;
+    const task: Task = { key, work, observer, confinement, host: null };
+    this.#tasks.set(key, task);
+    this.#place(task).catch((error) => {
+      this.#end(task, {
+        type: "failed",
+        class: "crash",
+        message: `Cannot start a host process: ${String(error)}`,
+      });
+    });
+    return key;
   }
-  abort(_key: number, _cause: AbortCause): void {}
-  check(_module: string, _confinement: Confinement): Promise<string | null> {
-    return Promise.resolve(null);
+
+  /** Aborts the signal of an attempt, and ends it after the grace. One that has not started ends at once. */
+  abort(key: number, cause: AbortCause): void {
+    const task = this.#tasks.get(key);
+    if (task === undefined) return;
+    if (task.host !== null) return task.host.abort(key, cause);
+    this.#end(
+      task,
+      cause === "timeout" ? timedOut(task.work.timeoutMs, "it was never started") : {
+        type: "released",
+        reason: `told to end (${cause}) before it started`,
+        alone: task.confinement.alone === true,
+      },
+    );
   }
-  call(_module: string, _input: Json, _options?: CallOptions): Promise<Json> {
-    return Promise.reject(new Error("not yet"));
+
+  /** Loads a handler module where it would run. Resolves to what is wrong with it, or null. */
+  async check(module: string, confinement: Confinement): Promise<string | null> {
+    const group = this.#group(confinement);
+    let host: HostProcess | undefined;
+    try {
+      host = await this.#hostFor(group, module, confinement.memory !== undefined, false, true);
+    } catch (error) {
+      return `a host process could not be started: ${String(error)}`;
+    }
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<string>((resolve) => {
+      timer = setTimeout(() => resolve(`it did not load within ${CHECK_MS_MAX} ms`), CHECK_MS_MAX);
+    });
+    try {
+      const checked = host!.check(module);
+      host!.reserved = false;
+      return await Promise.race([checked, late]);
+    } finally {
+      clearTimeout(timer);
+      this.#sweep.arm();
+    }
   }
-  stop(): Promise<void> {
-    return Promise.resolve();
+
+  /** Runs the default export of a module on plain input. */
+  async call(module: string, input: Json, options: CallOptions = {}): Promise<Json> {
+    const timeoutMs = options.timeout ?? CALL_TIMEOUT_MS;
+    const work = callWork(module, input, timeoutMs);
+    const confinement: Confinement = { permissions: options.permissions ?? {} };
+    let outcome = await this.#outcome(work, confinement);
+    // It shared a process with what killed it; it has no side that could not be done twice, so it is done again.
+    if (outcome.type === "released" && outcome.alone) {
+      outcome = await this.#outcome(work, { ...confinement, alone: true });
+    }
+    switch (outcome.type) {
+      case "completed":
+        return outcome.output === null ? null : JSON.parse(outcome.output);
+      case "failed":
+        throw new Error(`Cannot call ${module}: ${outcome.message}`);
+      case "released":
+      case "discarded":
+        throw new Error(`Cannot call ${module}: ${outcome.reason}`);
+      case "snoozed":
+        throw new Error(`Cannot call ${module}: a called module can't snooze`);
+    }
+  }
+
+  /** Releases what still runs, then kills every process and waits for their ends. Idempotent. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#sweep.stop();
+    this.#waiting = [];
+    for (const task of [...this.#tasks.values()]) {
+      task.host?.tasks.delete(task.key);
+      this.#end(task, {
+        type: "released",
+        reason: "the executor stopped",
+        alone: task.confinement.alone === true,
+      });
+    }
+    const hosts = [...this.#groupOf.keys()];
+    for (const host of hosts) host.kill("stop");
+    await Promise.all(hosts.map((host) => host.ended));
+  }
+
+  #outcome(work: Work, confinement: Confinement): Promise<AttemptOutcome> {
+    return new Promise((resolve) => {
+      this.run(work, confinement, { progress: () => {}, ended: resolve });
+    });
+  }
+
+  async #place(task: Task): Promise<void> {
+    const { confinement, work } = task;
+    const alone = confinement.alone === true;
+    const single = alone || confinement.memory !== undefined;
+    const host = await this.#hostFor(this.#group(confinement), work.module, single, alone, false);
+    if (host !== undefined) host.reserved = false;
+    if (!this.#tasks.has(task.key)) {
+      if (host !== undefined && this.#fresh.has(host)) host.kill("idle");
+      return;
+    }
+    if (host === undefined) {
+      this.#waiting.push(task);
+    } else {
+      task.host = host;
+      host.run({
+        key: task.key,
+        work: task.work,
+        observer: {
+          progress: (done, note) => task.observer.progress(done, note),
+          ended: (outcome) => this.#end(task, outcome),
+        },
+      });
+    }
+    this.#sweep.arm();
+  }
+
+  #end(task: Task, outcome: AttemptOutcome): void {
+    if (this.#tasks.delete(task.key)) task.observer.ended(outcome);
+  }
+
+  #group(confinement: Confinement): Group {
+    const { permissions, memory } = confinement;
+    const name = JSON.stringify([permissions ?? null, memory ?? null]);
+    let group = this.#groups.get(name);
+    if (group === undefined) {
+      group = { name, permissions, memory, modules: new Set(), hosts: new Map() };
+      this.#groups.set(name, group);
+    }
+    return group;
+  }
+
+  /** A process for the module. Undefined while none may be started, unless it is `forced`. */
+  async #hostFor(
+    group: Group,
+    module: string,
+    single: boolean,
+    fresh: boolean,
+    forced: boolean,
+  ): Promise<HostProcess | undefined> {
+    group.modules.add(module);
+    const modules = new Set(group.modules);
+    const code = group.permissions === undefined
+      ? { paths: [], hosts: [] }
+      : await this.#codeFinder().find([HOST_MAIN.href, THREAD_MAIN.href, ...modules]);
+    if (this.#stopped) throw new Error("the executor has stopped");
+    for (const [host, readable] of fresh ? [] : group.hosts) {
+      if (host.retiring || this.#single.has(host) !== single || this.#fresh.has(host)) continue;
+      if (single && (host.tasks.size > 0 || host.isChecking || host.reserved)) continue;
+      if (group.permissions === undefined || readable.has(module)) {
+        host.reserved = single;
+        return host;
+      }
+      // It may not read this module's code. A new process that may takes its place.
+      host.retiring = true;
+    }
+    if (!forced && this.#limit.waitMs(performance.now()) > 0) return undefined;
+    const host = this.#startHost(group, permissionFlags(group.permissions, code), single, fresh);
+    group.hosts.set(host, modules);
+    host.reserved = single;
+    return host;
+  }
+
+  #startHost(group: Group, permissions: readonly string[], single: boolean, fresh: boolean): HostProcess {
+    const { threads, jobsPerThread, graceMs, completion, surroundings } = this.#options;
+    const config = this.#configFile();
+    const flags = [...permissions, ...(config === null ? ["--no-config"] : ["--config", config])];
+    if (group.memory !== undefined) {
+      flags.push(`--v8-flags=--max-old-space-size=${Math.max(1, Math.floor(group.memory / MEBIBYTE))}`);
+    }
+    const setup = { threads: single ? 1 : threads, jobsPerThread, graceMs, completion };
+    const host: HostProcess = new HostProcess({
+      flags,
+      environment: environment(group.permissions, readVariable),
+      setup,
+      surroundings,
+    }, {
+      died: (host, death) => this.#died(host, death),
+      ended: (host) => this.#taskEnded(host),
+      threadLost: (host, job) => this.#threadLost(host, job),
+    });
+    this.#groupOf.set(host, group);
+    if (single) this.#single.add(host);
+    if (fresh) this.#fresh.add(host);
+    this.#sweep.arm();
+    return host;
+  }
+
+  #taskEnded(host: HostProcess): void {
+    if (host.tasks.size > 0) return;
+    if (host.retiring || this.#fresh.has(host)) host.kill("idle");
+  }
+
+  // The thread's core is freed by the end of its process. The others in it get a while to end by themselves.
+  #threadLost(host: HostProcess, job: JobName): void {
+    this.#options.surroundings.log(
+      "warn",
+      "a thread of a host process could not be ended: the process is ended",
+      {
+        kind: job.kind,
+        jobId: job.id,
+        pid: host.pid,
+      },
+    );
+    host.retiring = true;
+    if (host.tasks.size === 0) host.kill("recycle");
+    else if (host.killAt === 0) host.killAt = performance.now() + RECYCLE_MS;
+    this.#sweep.arm();
+  }
+
+  #died(host: HostProcess, death: HostDeath): void {
+    const group = this.#groupOf.get(host);
+    const single = this.#single.has(host);
+    group?.hosts.delete(host);
+    this.#groupOf.delete(host);
+    this.#single.delete(host);
+    this.#fresh.delete(host);
+    if (!death.wasReady && death.killed === null) this.#limit.died(performance.now());
+    if (death.killed === null) {
+      this.#options.surroundings.log("error", "a host process died", { pid: host.pid, error: death.message });
+    }
+    for (const { key } of [...host.tasks.values()]) {
+      const task = this.#tasks.get(key);
+      if (task !== undefined) this.#end(task, this.#outcomeOfDeath(death, single, group?.memory));
+    }
+    host.tasks.clear();
+  }
+
+  #outcomeOfDeath(death: HostDeath, single: boolean, memory: number | undefined): AttemptOutcome {
+    if (death.killed === "recycle") {
+      return { type: "released", reason: "its host process was ended for another job's sake", alone: false };
+    }
+    if (death.killed === "memory" || single && death.outOfMemory) {
+      const cap = memory === undefined ? "what there is" : `its cap of ${memory} bytes`;
+      return { type: "failed", class: "memory", message: `its host process needed more memory than ${cap}` };
+    }
+    if (single || !death.wasReady) return { type: "failed", class: "crash", message: death.message };
+    return { type: "released", reason: `it shared what died: ${death.message}`, alone: true };
+  }
+
+  #look(): boolean {
+    const now = performance.now();
+    const watchesMemory = now - this.#memoryLookedAt >= this.#options.memoryWatchMs;
+    if (watchesMemory) this.#memoryLookedAt = now;
+    for (const [host, group] of [...this.#groupOf]) {
+      const idle = host.tasks.size === 0 && !host.isChecking && !host.reserved;
+      if (host.killAt > 0 && now >= host.killAt) host.kill("recycle");
+      else if (idle && (host.retiring || now - host.idleSince > this.#options.idleMs)) host.kill("idle");
+      else if (now - host.heardAt > SILENT_MS_MAX) host.kill("silent");
+      else if (now - host.heardAt > PING_MS) host.ping();
+      if (watchesMemory && group.memory !== undefined) this.#watchMemory(host, group.memory);
+    }
+    if (this.#waiting.length > 0 && this.#limit.waitMs(now) === 0) {
+      for (const task of this.#waiting.splice(0)) if (this.#tasks.has(task.key)) this.#placeAgain(task);
+    }
+    return this.#groupOf.size > 0 || this.#waiting.length > 0;
+  }
+
+  #placeAgain(task: Task): void {
+    this.#place(task).catch((error) => {
+      this.#end(task, {
+        type: "failed",
+        class: "crash",
+        message: `Cannot start a host process: ${String(error)}`,
+      });
+    });
+  }
+
+  async #watchMemory(host: HostProcess, cap: number): Promise<void> {
+    const bytes = await residentMemory(host.pid);
+    if (bytes === null) return;
+    if (bytes > cap) host.kill("memory");
+    // What the last job left behind is not to be charged to the next one.
+    else if (host.tasks.size === 0 && bytes > cap / 2) host.retiring = true;
+  }
+
+  #configFile(): string | null {
+    if (this.#config === undefined) this.#config = this.#options.config ?? findConfigFile();
+    return this.#config;
+  }
+
+  #codeFinder(): ModuleCodeFinder {
+    return this.#finder ??= new ModuleCodeFinder(this.#configFile());
+  }
+}
+
+function callWork(module: string, input: Json, timeoutMs: number): Work {
+  return {
+    id: "",
+    run: 0,
+    kind: "a called module",
+    queue: "",
+    attempt: 1,
+    maxAttempts: 1,
+    timeoutMs,
+    module,
+    args: toJsonText(input, { name: "input", maxBytes: ARGS_BYTES_MAX }),
+    ownThread: false,
+    plain: true,
+  };
+}
+
+function readVariable(name: string): string | undefined {
+  try {
+    return Deno.env.get(name);
+  } catch {
+    // This process may not read it, so it has none to hand on.
+    return undefined;
   }
 }

@@ -44,7 +44,26 @@ export function guardThread(guard: ThreadGuard): void {
   });
   guardTimers(guard);
   guardExits(guard);
-  globalThis.console = handlerConsole((line) => guard.output(currentJob.getStore(), line));
+  const write = (line: string) => guard.output(currentJob.getStore(), line);
+  globalThis.console = handlerConsole(write);
+  guardStreams(write);
+}
+
+// In a host process the standard streams carry frames: raw bytes in the middle of one would break it, and a handler
+// that reads would take the commands. So they behave alike everywhere: output goes line by line, input is empty.
+function guardStreams(write: (line: string) => void): void {
+  for (const stream of [Deno.stdout, Deno.stderr]) {
+    const decoder = new TextDecoder();
+    const writeSync = (bytes: Uint8Array): number => {
+      const text = decoder.decode(bytes, { stream: true });
+      for (const line of text.replace(/\n$/, "").split("\n")) write(line);
+      return bytes.byteLength;
+    };
+    Reflect.set(stream, "writeSync", writeSync);
+    Reflect.set(stream, "write", (bytes: Uint8Array) => Promise.resolve(writeSync(bytes)));
+  }
+  Reflect.set(Deno.stdin, "readSync", () => null);
+  Reflect.set(Deno.stdin, "read", () => Promise.resolve(null));
 }
 
 // In the error event of a throw in a timer's callback the store of AsyncLocalStorage is gone, so it is caught there.

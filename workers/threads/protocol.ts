@@ -49,6 +49,7 @@ export type Command =
     maxAttempts: number,
     timeoutMs: number,
     args: string,
+    plain: boolean,
   ]
   | readonly [type: "abort", key: number, cause: AbortCause]
   | readonly [type: "called", call: number, ok: boolean, value: Json]

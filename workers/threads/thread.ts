@@ -121,6 +121,7 @@ export class Thread {
       work.maxAttempts,
       work.timeoutMs,
       work.args,
+      work.plain,
     ]);
   }
 

@@ -8,7 +8,7 @@ import type { CallOptions, Handler, Json, LogFields, LogLevel } from "../../port
 import { describeError } from "../describe_error.ts";
 import { AttemptContext, type ContextJob, type ContextSink } from "../job_context.ts";
 import { outcomeOfThrown } from "../outcome.ts";
-import { runHandler } from "../run_handler.ts";
+import { runHandler, runPlain } from "../run_handler.ts";
 import { currentJob, type GuardedJob, guardThread } from "./guard_thread.ts";
 import { loadHandler } from "./load_handler.ts";
 import { type Command, COUNTER, type Report, SLOT, SLOTS_AT, type ThreadSetup } from "./protocol.ts";
@@ -108,7 +108,7 @@ class ThreadMain {
   }
 
   #start(command: Run): void {
-    const [, slot, key, kindIndex, id, run, queue, attempt, maxAttempts, timeoutMs, args] = command;
+    const [, slot, key, kindIndex, id, run, queue, attempt, maxAttempts, timeoutMs, args, plain] = command;
     Atomics.add(this.#shared, COUNTER.progress, 1);
     const kind = this.#kinds[kindIndex]!;
     const state = kind.handler === null ? SLOT.loading : SLOT.started;
@@ -125,12 +125,14 @@ class ThreadMain {
       ended: false,
     };
     this.#jobs.set(key, job);
-    if (kind.handler !== null) return currentJob.run(job, () => this.#runJob(job, kind.handler!, args));
+    if (kind.handler !== null) {
+      return currentJob.run(job, () => this.#runJob(job, kind.handler!, args, plain));
+    }
     currentJob.run(job, () => {
       this.#load(kind).then((handler) => {
         if (job.ended) return;
         Atomics.store(this.#shared, SLOTS_AT + slot, SLOT.started);
-        this.#runJob(job, handler, args);
+        this.#runJob(job, handler, args, plain);
       }, (error) => {
         if (job.ended) return;
         this.#forget(job);
@@ -140,9 +142,11 @@ class ThreadMain {
     });
   }
 
-  #runJob(job: Job, handler: Handler, args: string): void {
+  #runJob(job: Job, handler: Handler, args: string, plain: boolean): void {
     Atomics.store(this.#shared, COUNTER.current, job.slot + 1);
-    const ending = runHandler(handler, args, job.context);
+    const ending = plain
+      ? runPlain(handler as (input: Json) => unknown, args)
+      : runHandler(handler, args, job.context);
     Atomics.store(this.#shared, COUNTER.current, 0);
     ending.then((outcome) => {
       if (job.ended) return;
@@ -200,17 +204,16 @@ class ThreadMain {
   }
 
   #sink(key: number): ContextSink {
-    const main = this;
     return {
-      completion: main.#completion,
-      progress(done, note) {
-        if (main.#jobs.has(key)) main.#report(["progress", key, done, note]);
+      completion: this.#completion,
+      progress: (done, note) => {
+        if (this.#jobs.has(key)) this.#report(["progress", key, done, note]);
       },
-      log(level: LogLevel, event: string, fields: LogFields) {
-        const job = main.#jobs.get(key) ?? currentJob.getStore();
-        main.#report(["log", level, event, { ...fields, ...(job ? { kind: job.kind, jobId: job.id } : {}) }]);
+      log: (level: LogLevel, event: string, fields: LogFields) => {
+        const job = this.#jobs.get(key) ?? currentJob.getStore();
+        this.#report(["log", level, event, { ...fields, ...(job ? { kind: job.kind, jobId: job.id } : {}) }]);
       },
-      call: (module, input, options) => main.#call(module, input, options),
+      call: (module, input, options) => this.#call(module, input, options),
     };
   }
 

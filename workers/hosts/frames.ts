@@ -1,0 +1,36 @@
+/**
+ * Frames over a host process's standard streams. A frame is one line of JSON. On the way back it begins with a random
+ * token, for handlers may print to the same stream: every other line is their output. A newline goes before each
+ * frame, so that a half line that a handler left standing does not swallow it.
+ */
+
+const encoder = new TextEncoder();
+
+/** Encodes frames for a stream that nobody else writes to. */
+export function encodeFrames(frames: readonly unknown[]): Uint8Array<ArrayBuffer> {
+  return encoder.encode(frames.map((frame) => JSON.stringify(frame) + "\n").join(""));
+}
+
+/** Encodes frames for a stream that handlers may print to. */
+export function encodeMarkedFrames(token: string, frames: readonly unknown[]): Uint8Array<ArrayBuffer> {
+  return encoder.encode(frames.map((frame) => `\n${token}${JSON.stringify(frame)}\n`).join(""));
+}
+
+/** Reads a stream line by line until it ends. Empty lines are left out. */
+export async function* readLines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string[]> {
+  const decoder = new TextDecoder();
+  // What is gathered of an unfinished line is joined only when it ends: a long line comes in many chunks.
+  let parts: string[] = [];
+  for await (const chunk of stream) {
+    const pieces = decoder.decode(chunk, { stream: true }).split("\n");
+    if (pieces.length === 1) {
+      parts.push(pieces[0]!);
+      continue;
+    }
+    pieces[0] = parts.join("") + pieces[0];
+    parts = [pieces.pop()!];
+    yield pieces.filter((line) => line !== "");
+  }
+  const rest = parts.join("");
+  if (rest !== "") yield [rest];
+}

@@ -1,0 +1,105 @@
+/**
+ * The host process's side: a pool of threads, driven by frames on standard input. It ends when that is closed, which
+ * happens when the process that started it dies, however that comes about.
+ *
+ * @module
+ */
+import type { Json } from "../../ports/mod.ts";
+import { ThreadPool } from "../threads/thread_pool.ts";
+import { encodeMarkedFrames, readLines } from "./frames.ts";
+import type { HostCommand, HostReport, HostSetup } from "./protocol.ts";
+
+class HostMain {
+  #token: string;
+  #pool: ThreadPool;
+  #keys = new Map<number, number>();
+  #calls = new Map<number, PromiseWithResolvers<Json>>();
+  #callCount = 0;
+  #reports: HostReport[] = [];
+
+  constructor(setup: HostSetup) {
+    this.#token = setup.token;
+    this.#pool = new ThreadPool({
+      threads: setup.threads,
+      jobsPerThread: setup.jobsPerThread,
+      graceMs: setup.graceMs,
+      completion: setup.completion,
+      surroundings: {
+        log: (level, event, fields) => this.#report(["log", level, event, fields]),
+        output: (job, line) => this.#report(["output", job.kind, job.id, line]),
+        threadLost: (job) => this.#report(["lost", job.kind, job.id]),
+        call: (module, input, options) => {
+          const call = ++this.#callCount;
+          const deferred = Promise.withResolvers<Json>();
+          this.#calls.set(call, deferred);
+          this.#report(["call", call, module, input, options ?? null]);
+          return deferred.promise;
+        },
+      },
+    });
+    this.#report(["ready"]);
+  }
+
+  take(command: HostCommand): void {
+    switch (command[0]) {
+      case "run": {
+        const [, key, work] = command;
+        const poolKey = this.#pool.run(work, {
+          progress: (done, note) => this.#report(["progress", key, done, note ?? null]),
+          ended: (outcome) => {
+            this.#keys.delete(key);
+            this.#report(["ended", key, outcome]);
+          },
+        });
+        this.#keys.set(key, poolKey);
+        break;
+      }
+      case "abort": {
+        const poolKey = this.#keys.get(command[1]);
+        if (poolKey !== undefined) this.#pool.abort(poolKey, command[2]);
+        break;
+      }
+      case "check": {
+        const [, check, module] = command;
+        this.#pool.check(module).then((fault) => this.#report(["checked", check, fault]));
+        break;
+      }
+      case "called": {
+        const [, call, ok, value] = command;
+        const deferred = this.#calls.get(call);
+        this.#calls.delete(call);
+        if (ok) deferred?.resolve(value);
+        else deferred?.reject(new Error(String(value)));
+        break;
+      }
+      case "ping":
+        this.#report(["pong"]);
+        break;
+    }
+  }
+
+  #report(report: HostReport): void {
+    this.#reports.push(report);
+    if (this.#reports.length === 1) setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    const bytes = encodeMarkedFrames(this.#token, this.#reports);
+    this.#reports = [];
+    try {
+      for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
+    } catch {
+      // Nobody is left to tell.
+      Deno.exit(0);
+    }
+  }
+}
+
+let main: HostMain | undefined;
+for await (const lines of readLines(Deno.stdin.readable)) {
+  for (const line of lines) {
+    if (main === undefined) main = new HostMain(JSON.parse(line) as HostSetup);
+    else main.take(JSON.parse(line) as HostCommand);
+  }
+}
+Deno.exit(0);

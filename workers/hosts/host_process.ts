@@ -1,0 +1,275 @@
+import { fileURLToPath } from "node:url";
+import type { AttemptOutcome, Json } from "../../ports/mod.ts";
+import type { AbortCause } from "../outcome.ts";
+import type { JobName, Work, WorkObserver, WorkSurroundings } from "../work.ts";
+import { encodeFrames, readLines } from "./frames.ts";
+import type { HostCommand, HostReport, HostSetup } from "./protocol.ts";
+
+/** Where the host process's side begins. */
+export const HOST_MAIN: URL = new URL("./host_main.ts", import.meta.url);
+/** Where the threads in it begin. */
+export const THREAD_MAIN: URL = new URL("../threads/thread_main.ts", import.meta.url);
+
+/** How a host process is started. */
+export interface HostStart {
+  /** The flags of `deno run`. */
+  readonly flags: readonly string[];
+  /** Its whole environment; null for this process's. */
+  readonly environment: Record<string, string> | null;
+  /** What it is told first. */
+  readonly setup: Omit<HostSetup, "token">;
+  /** What its handlers do beside ending. */
+  readonly surroundings: WorkSurroundings;
+}
+
+/** One attempt in a host process. */
+export interface HostTask {
+  /** Unique among the host processes of an executor. */
+  readonly key: number;
+  /** The work. */
+  readonly work: Work;
+  /** Told of it. */
+  readonly observer: WorkObserver;
+}
+
+/** Why a host process was killed by this side. */
+export type KillReason = "memory" | "recycle" | "silent" | "stop" | "idle";
+
+/** How a host process ended. */
+export interface HostDeath {
+  /** Why it was killed; null when it died by itself. */
+  readonly killed: KillReason | null;
+  /** Whether it ever answered. */
+  readonly wasReady: boolean;
+  /** Whether V8 ended it for lack of memory. */
+  readonly outOfMemory: boolean;
+  /** For people. */
+  readonly message: string;
+}
+
+/** Told of a host process. */
+export interface HostObserver {
+  /** It has ended, and all that it had told was read. Its attempts are still in `tasks`. */
+  died(host: HostProcess, death: HostDeath): void;
+  /** An attempt has ended. */
+  ended(host: HostProcess): void;
+  /** A thread in it could not be ended. */
+  threadLost(host: HostProcess, job: JobName): void;
+}
+
+const STDERR_KEPT = 4096;
+
+/** The main side of one host process. */
+export class HostProcess {
+  /** The attempts in it, by key. */
+  readonly tasks: Map<number, HostTask> = new Map();
+  /** Its process id. */
+  readonly pid: number;
+  /** Takes no more attempts, and is ended when it has none. */
+  retiring = false;
+  /** When it is killed whatever runs in it, in ms of `performance.now()`; 0 for never. */
+  killAt = 0;
+  /** Whether an attempt is on its way to it. */
+  reserved = false;
+  /** Since when it has had no attempt. */
+  idleSince: number = performance.now();
+  /** When it last told anything. */
+  heardAt: number = performance.now();
+  /** Whether it answered once. */
+  ready = false;
+  #start: HostStart;
+  #observer: HostObserver;
+  #token: string = crypto.randomUUID();
+  #child: Deno.ChildProcess;
+  #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
+  #outbox: unknown[];
+  #flushDue = false;
+  #checks = new Map<number, (fault: string | null) => void>();
+  #checkCount = 0;
+  #killed: KillReason | null = null;
+  #stderr = "";
+  #ended: Promise<void>;
+
+  /** Starts the process. */
+  constructor(start: HostStart, observer: HostObserver) {
+    this.#start = start;
+    this.#observer = observer;
+    const main = HOST_MAIN.protocol === "file:" ? fileURLToPath(HOST_MAIN) : HOST_MAIN.href;
+    this.#child = new Deno.Command(Deno.execPath(), {
+      args: ["run", "--quiet", ...start.flags, main],
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+      ...(start.environment === null ? {} : { clearEnv: true, env: start.environment }),
+    }).spawn();
+    this.pid = this.#child.pid;
+    this.#writer = this.#child.stdin.getWriter();
+    this.#outbox = [{ ...start.setup, token: this.#token } satisfies HostSetup];
+    this.#scheduleFlush();
+    this.#ended = this.#watch();
+  }
+
+  /** Resolves when the process has ended and everything about it was told. */
+  get ended(): Promise<void> {
+    return this.#ended;
+  }
+
+  /** Whether there are modules being checked in it. */
+  get isChecking(): boolean {
+    return this.#checks.size > 0;
+  }
+
+  /** Gives it an attempt. */
+  run(task: HostTask): void {
+    this.tasks.set(task.key, task);
+    this.#tell(["run", task.key, task.work]);
+  }
+
+  /** Aborts an attempt's signal. */
+  abort(key: number, cause: AbortCause): void {
+    this.#tell(["abort", key, cause]);
+  }
+
+  /** Loads a module in it; resolves to what is wrong, or null. */
+  check(module: string): Promise<string | null> {
+    const check = ++this.#checkCount;
+    return new Promise((resolve) => {
+      this.#checks.set(check, resolve);
+      this.#tell(["check", check, module]);
+    });
+  }
+
+  /** Asks whether it is there. */
+  ping(): void {
+    this.#tell(["ping"]);
+  }
+
+  /** Kills it at once. */
+  kill(reason: KillReason): void {
+    this.#killed ??= reason;
+    this.retiring = true;
+    try {
+      this.#child.kill("SIGKILL");
+    } catch {
+      // It has ended already.
+    }
+  }
+
+  #tell(command: HostCommand): void {
+    this.#outbox.push(command);
+    this.#scheduleFlush();
+  }
+
+  #scheduleFlush(): void {
+    if (this.#flushDue) return;
+    this.#flushDue = true;
+    queueMicrotask(() => {
+      this.#flushDue = false;
+      const frames = this.#outbox;
+      this.#outbox = [];
+      // A process that has died is found by its end, not by the pipe.
+      this.#writer.write(encodeFrames(frames)).catch(() => {});
+    });
+  }
+
+  async #watch(): Promise<void> {
+    const [status] = await Promise.all([this.#child.status, this.#readStdout(), this.#readStderr()]);
+    this.#writer.close().catch(() => {});
+    const how = status.signal === null ? `exit code ${status.code}` : status.signal;
+    const said = this.#stderr.trim().split("\n").find((line) => /error|fatal/i.test(line)) ??
+      this.#stderr.trim().split("\n").at(-1);
+    const message = `its host process ended (${how})${said ? `: ${said.trim()}` : ""}`;
+    for (const answer of this.#checks.values()) answer(message);
+    this.#checks.clear();
+    this.#observer.died(this, {
+      killed: this.#killed,
+      wasReady: this.ready,
+      outOfMemory: /out of memory|heap limit/i.test(this.#stderr),
+      message,
+    });
+  }
+
+  async #readStdout(): Promise<void> {
+    for await (const lines of readLines(this.#child.stdout)) {
+      this.heardAt = performance.now();
+      for (const line of lines) {
+        if (!line.startsWith(this.#token)) {
+          this.#printed(line);
+          continue;
+        }
+        let report: HostReport;
+        try {
+          report = JSON.parse(line.slice(this.#token.length));
+        } catch {
+          // A program that a handler started wrote into the middle of a frame. What it said is lost.
+          this.kill("silent");
+          continue;
+        }
+        this.#take(report);
+      }
+    }
+  }
+
+  async #readStderr(): Promise<void> {
+    for await (const lines of readLines(this.#child.stderr)) {
+      for (const line of lines) {
+        // The first lines tell what happened, the stack traces of V8 after them do not.
+        if (this.#stderr.length < STDERR_KEPT) this.#stderr += line.slice(0, 500) + "\n";
+        this.#printed(line);
+      }
+    }
+  }
+
+  #printed(line: string): void {
+    const only = this.tasks.size === 1 ? [...this.tasks.values()][0]!.work : undefined;
+    this.#start.surroundings.output({ kind: only?.kind ?? "", id: only?.id ?? "" }, line);
+  }
+
+  #take(report: HostReport): void {
+    const { surroundings } = this.#start;
+    switch (report[0]) {
+      case "ready":
+        this.ready = true;
+        break;
+      case "ended":
+        this.#endTask(report[1], report[2]);
+        break;
+      case "progress":
+        this.tasks.get(report[1])?.observer.progress(report[2], report[3] ?? undefined);
+        break;
+      case "log":
+        surroundings.log(report[1], report[2], report[3]);
+        break;
+      case "output":
+        surroundings.output({ kind: report[1], id: report[2] }, report[3]);
+        break;
+      case "checked":
+        this.#checks.get(report[1])?.(report[2]);
+        this.#checks.delete(report[1]);
+        break;
+      case "lost":
+        this.#observer.threadLost(this, { kind: report[1], id: report[2] });
+        break;
+      case "call": {
+        const [, call, module, input, options] = report;
+        const answer = (ok: boolean, value: Json) => this.#tell(["called", call, ok, value]);
+        surroundings.call(module, input, options ?? undefined).then(
+          (value) => answer(true, value),
+          (error) => answer(false, error instanceof Error ? error.message : String(error)),
+        );
+        break;
+      }
+      case "pong":
+        break;
+    }
+  }
+
+  #endTask(key: number, outcome: AttemptOutcome): void {
+    const task = this.tasks.get(key);
+    if (task === undefined) return;
+    this.tasks.delete(key);
+    if (this.tasks.size === 0) this.idleSince = performance.now();
+    task.observer.ended(outcome);
+    this.#observer.ended(this);
+  }
+}

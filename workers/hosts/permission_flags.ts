@@ -1,0 +1,82 @@
+import type { Permissions } from "../../ports/mod.ts";
+import type { ModuleCode } from "./module_code.ts";
+
+/** What a host process's own code needs beside what its kinds declare. */
+export type OwnCode = ModuleCode;
+
+/**
+ * The flags that give a process these permissions and no other. Without permissions it may do everything: its handlers
+ * would run in a thread of a process that may.
+ */
+export function permissionFlags(permissions: Permissions | undefined, code: OwnCode): string[] {
+  if (permissions === undefined) return ["--allow-all"];
+  const flags = ["--no-prompt"];
+  const { read, env } = permissions;
+  flags.push(...allow("read", read === true ? true : [...code.paths, ...(read ?? [])]));
+  flags.push(...allow("write", permissions.write));
+  flags.push(...allow("net", permissions.net));
+  if ((permissions.denyNet ?? []).length > 0) flags.push(`--deny-net=${list(permissions.denyNet!)}`);
+  flags.push(...allow("env", env));
+  // Libraries read the environment as they load. What is not named reads as undefined instead of as an error.
+  if (env !== true) flags.push("--ignore-env");
+  flags.push(...allow("run", permissions.run));
+  flags.push(...allow("sys", permissions.sys));
+  flags.push(...allow("ffi", permissions.ffi));
+  const hosts = permissions.import === true ? true : [...code.hosts, ...(permissions.import ?? [])];
+  // Absent, the flag would let well-known hosts in.
+  flags.push(...(hosts !== true && hosts.length === 0 ? ["--deny-import"] : allow("import", hosts)));
+  return flags;
+}
+
+/** What every process needs of the environment: where its files are, how it reaches a registry, its time zone. */
+const ENV_NEEDED = [
+  "PATH",
+  "HOME",
+  "DENO_DIR",
+  "DENO_CERT",
+  "DENO_TLS_CA_STORE",
+  "DENO_NO_UPDATE_CHECK",
+  "XDG_CACHE_HOME",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "http_proxy",
+  "https_proxy",
+  "no_proxy",
+  "NPM_CONFIG_REGISTRY",
+  "JSR_URL",
+  "LD_LIBRARY_PATH",
+  "LANG",
+  "LC_ALL",
+  "TZ",
+  "TMPDIR",
+  "TEMP",
+  "TMP",
+  "SystemRoot",
+  "LOCALAPPDATA",
+  "USERPROFILE",
+];
+
+/** The environment of a process with these permissions: a variable that may not be read is not handed over at all. */
+export function environment(
+  permissions: Permissions | undefined,
+  read: (name: string) => string | undefined,
+): Record<string, string> | null {
+  if (permissions === undefined || permissions.env === true) return null;
+  const variables: Record<string, string> = {};
+  for (const name of [...ENV_NEEDED, ...(permissions.env ?? [])]) {
+    const value = read(name);
+    if (value !== undefined) variables[name] = value;
+  }
+  return variables;
+}
+
+function allow(name: string, granted: true | readonly string[] | undefined): string[] {
+  if (granted === true) return [`--allow-${name}`];
+  return granted === undefined || granted.length === 0 ? [] : [`--allow-${name}=${list(granted)}`];
+}
+
+// In these lists a comma inside an entry is written twice.
+function list(entries: readonly string[]): string {
+  return entries.map((entry) => entry.replaceAll(",", ",,")).join(",");
+}
