@@ -26,7 +26,8 @@ export function describeError(thrown: unknown): DescribedError {
 
 /** Cuts text to what is kept of an error, and replaces what jsonb can't hold: U+0000 and half surrogate pairs. */
 export function storableText(text: string): string {
-  let cut = text;
+  // deno-lint-ignore no-control-regex -- the colours that Deno puts into messages of its own
+  let cut = text.includes("\x1b[") ? text.replaceAll(/\x1b\[[0-9;]*m/g, "") : text;
   if (cut.length > ERROR_MESSAGE_LENGTH_MAX) {
     cut = cut.slice(0, ERROR_MESSAGE_LENGTH_MAX);
     // A cut between the halves of a pair would leave one half at the end.

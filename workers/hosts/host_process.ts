@@ -173,7 +173,9 @@ export class HostProcess {
   }
 
   async #watch(): Promise<void> {
-    const [status] = await Promise.all([this.#child.status, this.#readStdout(), this.#readStderr()]);
+    const unreadable = () => this.kill("silent");
+    const read = [this.#readStdout().catch(unreadable), this.#readStderr().catch(unreadable)];
+    const [status] = await Promise.all([this.#child.status, ...read]);
     this.#writer.close().catch(() => {});
     const how = status.signal === null ? `exit code ${status.code}` : status.signal;
     const said = this.#stderr.trim().split("\n").find((line) => /error|fatal/i.test(line)) ??

@@ -40,6 +40,7 @@ export class InlineRunner {
   #running = new Map<string, Running>();
   #sweep: Sweep = new Sweep(SWEEP_MS, () => this.#look());
   #lookedAt = 0;
+  #kindsSeen = new Set<string>();
 
   /** Makes the runner. */
   constructor(options: InlineRunnerOptions) {
@@ -77,7 +78,8 @@ export class InlineRunner {
       ended: false,
     };
     this.#running.set(runKey(job.id, job.run), running);
-    if (this.#running.size === 1) this.#lookedAt = performance.now();
+    if (this.#running.size === 1 && this.#kindsSeen.size === 0) this.#lookedAt = performance.now();
+    this.#kindsSeen.add(job.kind);
     this.#sweep.arm();
     // Not in the caller's own turn: a handler that computes must not hold up whoever hands over the next attempt.
     queueMicrotask(() => {
@@ -123,11 +125,12 @@ export class InlineRunner {
     const now = performance.now();
     const { log, graceMs, standstillMs } = this.#options;
     if (now - this.#lookedAt > standstillMs) {
-      const kinds = [...new Set([...this.#running.values()].map(({ job }) => job.kind))].join(", ");
+      const kinds = [...this.#kindsSeen].join(", ");
       const ms = Math.round(now - this.#lookedAt);
       log.warn("the main loop stood still: a handler that computes belongs into a module", { ms, kinds });
     }
     this.#lookedAt = now;
+    this.#kindsSeen = new Set([...this.#running.values()].map(({ job }) => job.kind));
     for (const running of [...this.#running.values()]) {
       const { job, aborted } = running;
       if (aborted === null) {

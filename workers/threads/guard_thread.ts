@@ -8,6 +8,8 @@ export interface GuardedJob {
   readonly kind: string;
   /** The job's id. */
   readonly id: string;
+  /** Whether its handler was called; before that its module is loaded. */
+  started: boolean;
   /** Whether its outcome has been told. */
   ended: boolean;
 }
@@ -94,10 +96,15 @@ function guardTimers(guard: ThreadGuard): void {
 function guardExits(guard: ThreadGuard): void {
   const close = self.close.bind(self);
   const ending = (what: string) => (code?: unknown): never => {
-    guard.exiting(currentJob.getStore(), `${what}(${code === undefined ? "" : String(code)})`);
-    close();
+    const call = `${what}(${code === undefined ? "" : String(code)})`;
+    const job = currentJob.getStore();
+    // While a module loads this makes the load fail, which tells the same and leaves the thread to the others.
+    if (job === undefined || job.started) {
+      guard.exiting(job, call);
+      close();
+    }
     // The thread ends at its next turn; until then nothing after the call may run.
-    throw new Error(`the thread ends: the handler called ${what}`);
+    throw new Error(`the handler called ${call}`);
   };
   Reflect.set(Deno, "exit", ending("Deno.exit"));
   Reflect.set(self, "close", ending("self.close"));

@@ -1,10 +1,18 @@
 import type { Handler } from "../../ports/mod.ts";
-import { describeError } from "../describe_error.ts";
+import { describeError, storableText } from "../describe_error.ts";
 
 /** A handler module could not be loaded. */
 export class LoadError extends Error {
   /** The name of the class. */
   override readonly name = "LoadError";
+  /** What is wrong with it. */
+  readonly fault: string;
+
+  /** Names the module and the fault. */
+  constructor(module: string, fault: string, options?: ErrorOptions) {
+    super(storableText(`Cannot load the handler module ${module}: ${fault}`), options);
+    this.fault = fault;
+  }
 }
 
 /**
@@ -17,16 +25,12 @@ export async function loadHandler(module: string): Promise<Handler> {
   try {
     namespace = await import(module);
   } catch (error) {
-    throw new LoadError(`Cannot load the handler module ${module}: ${describeError(error).message}`, {
-      cause: error,
-    });
+    throw new LoadError(module, describeError(error).message, { cause: error });
   }
   const handler = namespace.default;
-  if (typeof handler !== "function") {
-    const found = handler === undefined
-      ? "it has no default export"
-      : `its default export is ${typeof handler}`;
-    throw new LoadError(`Cannot use the handler module ${module}: ${found}, expected a function`);
-  }
-  return handler as Handler;
+  if (typeof handler === "function") return handler as Handler;
+  const found = handler === undefined
+    ? "it has no default export"
+    : `its default export is ${typeof handler}`;
+  throw new LoadError(module, `${found}, expected a function`);
 }

@@ -10,7 +10,7 @@ import { AttemptContext, type ContextJob, type ContextSink } from "../job_contex
 import { outcomeOfThrown } from "../outcome.ts";
 import { runHandler, runPlain } from "../run_handler.ts";
 import { currentJob, type GuardedJob, guardThread } from "./guard_thread.ts";
-import { loadHandler } from "./load_handler.ts";
+import { type LoadError, loadHandler } from "./load_handler.ts";
 import { type Command, COUNTER, type Report, SLOT, SLOTS_AT, type ThreadSetup } from "./protocol.ts";
 
 /** How long jobs are started without a look at what else there is to do, in ms. */
@@ -122,6 +122,7 @@ class ThreadMain {
       key,
       slot,
       context: new AttemptContext(about, this.#sink(key)),
+      started: false,
       ended: false,
     };
     this.#jobs.set(key, job);
@@ -136,13 +137,14 @@ class ThreadMain {
       }, (error) => {
         if (job.ended) return;
         this.#forget(job);
-        const { message, stack } = describeError(error);
-        this.#report(["unloaded", key, message, stack]);
+        const { stack } = describeError(error);
+        this.#report(["unloaded", key, (error as LoadError).message, stack]);
       });
     });
   }
 
   #runJob(job: Job, handler: Handler, args: string, plain: boolean): void {
+    job.started = true;
     Atomics.store(this.#shared, COUNTER.current, job.slot + 1);
     const ending = plain
       ? runPlain(handler as (input: Json) => unknown, args)
@@ -165,10 +167,13 @@ class ThreadMain {
   }
 
   #check(check: number, module: string): void {
-    loadHandler(module).then(
-      () => this.#report(["checked", check, null]),
-      (error) => this.#report(["checked", check, describeError(error.cause ?? error).message]),
-    );
+    const loader: GuardedJob = { kind: "", id: "", started: false, ended: false };
+    currentJob.run(loader, () => {
+      loadHandler(module).then(
+        () => this.#report(["checked", check, null]),
+        (error: LoadError) => this.#report(["checked", check, error.fault]),
+      );
+    });
   }
 
   #crashed(job: Job, thrown: unknown): void {

@@ -41,6 +41,7 @@ export class ThreadPool {
   #held = new Map<number, Held>();
   #line = new WaitingLine();
   #limit = new RestartLimit();
+  #reloads = new RestartLimit();
   #sweep: Sweep = new Sweep(SWEEP_MS, () => this.#look());
   #dispatchDue = false;
   #keys = 0;
@@ -281,9 +282,9 @@ export class ThreadPool {
     if (held === undefined) return;
     thread.release(held);
     const now = performance.now();
-    if (!thread.retiring && this.#limit.waitMs(now) === 0) {
+    if (!thread.retiring && this.#reloads.waitMs(now) === 0) {
       thread.retiring = true;
-      this.#limit.died(now);
+      this.#reloads.died(now);
     }
     this.#end(held, { type: "failed", class: "error", message, ...(stack === undefined ? {} : { stack }) });
   }
