@@ -33,7 +33,7 @@ function branch(priority: number, at: string, id: string): string {
  * makes priority strict. A process that is not on the record (it was rescued) gets nothing, for nobody would miss its
  * jobs; the lock on its row makes a rescue wait for a claim that has begun.
  */
-const CLAIM = `
+export const CLAIM: string = `
   with alive as materialized (
     select 1 from {schema}.worker where id = $1::text::uuid for key share
   ), due as materialized (

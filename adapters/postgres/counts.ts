@@ -66,7 +66,8 @@ const NEXT_DUE = `
       and scheduled_at > statement_timestamp()
     order by scheduled_at, id
     limit 1
-  ) as earliest`;
+  ) as earliest
+  having count(*) > 0`;
 
 /** Counts and ages, over all kinds or one. */
 export async function countJobs(database: PostgresDatabase, kind?: string): Promise<Counts> {
@@ -95,6 +96,6 @@ export async function countJobs(database: PostgresDatabase, kind?: string): Prom
 
 /** In how many ms the next job of a queue falls due that is not due yet; null when there is none. */
 export async function nextDue(database: PostgresDatabase, queue: string): Promise<number | null> {
-  const dueMs = (await database.query(NEXT_DUE, [queue]))[0]?.due_ms;
-  return dueMs === null || dueMs === undefined ? null : Number(dueMs);
+  const [row] = await database.query(NEXT_DUE, [queue]);
+  return row === undefined ? null : Number(row.due_ms);
 }

@@ -1,0 +1,186 @@
+import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
+import { back, gate, newJob, until, withStore } from "./fixture_test.ts";
+
+Deno.test("jobs are claimed by priority, then by age, and their run and attempt are raised", () =>
+  withStore(async ({ store, claim }) => {
+    const inserted = await store.insert([
+      newJob({ priority: 4 }),
+      newJob({ priority: 2 }),
+      newJob({ priority: 1 }),
+      newJob({ priority: 2 }),
+    ]);
+    const ids = inserted.map(({ id }) => id);
+    const claimed = [...await claim(3), ...await claim(3)];
+    assertEquals(claimed.map(({ id }) => id), [ids[2], ids[1], ids[3], ids[0]]);
+    assertEquals(claimed.map(({ run, attempt }) => [run, attempt]), [[1, 1], [1, 1], [1, 1], [1, 1]]);
+  }));
+
+Deno.test("a process that is not on the record gets nothing", () =>
+  withStore(async ({ store }) => {
+    await store.insert([newJob()]);
+    const stranger = crypto.randomUUID();
+    assertEquals(await store.claim({ owner: stranger, queue: "q", limit: 1, free: 1 }), []);
+  }));
+
+Deno.test("a job that is not due is not claimed, and nextDue says when it is", () =>
+  withStore(async ({ store, claim }) => {
+    const runAt = new Date(Date.now() + 60_000).toISOString();
+    await store.insert([newJob({ runAt, priority: 3 })]);
+    assertEquals(await claim(), []);
+    const dueMs = await store.nextDue("q");
+    assert(dueMs !== null && dueMs > 50_000 && dueMs <= 60_000, String(dueMs));
+    assertEquals(await store.nextDue("other"), null);
+  }));
+
+Deno.test("concurrent claimers never get one job twice", () =>
+  withStore(async ({ store, owner }) => {
+    await store.insert(Array.from({ length: 500 }, () => newJob()));
+    const claims = await Promise.all(
+      Array.from({ length: 10 }, () => store.claim({ owner, queue: "q", limit: 40, free: 0 })),
+    );
+    const ids = claims.flat().map(({ id }) => id);
+    assertEquals(new Set(ids).size, ids.length);
+  }, { poolSize: 12 }));
+
+Deno.test("a transaction that commits late is found behind the position, within the pause of the looks", () =>
+  withStore(async ({ store, claim }) => {
+    const [written, commit] = [gate(), gate()];
+    const late = store.database.transaction(async (tx) => {
+      await store.insert([newJob({ kind: "late" })], tx);
+      written.open();
+      await commit.opened;
+    });
+    await written.opened;
+    await store.insert([newJob(), newJob()]);
+    assertEquals((await claim()).length, 2);
+    commit.open();
+    await late;
+    const found: string[] = [];
+    await until("the late job is claimed", async () => {
+      found.push(...(await claim()).map(({ kind }) => kind));
+      assert(found.length > 0 || await store.nextDue("q") !== null, "no look is owed");
+      return found.length > 0;
+    });
+    assertEquals(found, ["late"]);
+  }));
+
+Deno.test("later branches of a claim are not run when an earlier one fills it, and no branch reads rows in vain", () =>
+  withStore(async ({ store, claim, finish }) => {
+    const future = new Date(Date.now() + 86_400_000).toISOString();
+    await store.insert(Array.from({ length: 3000 }, () => newJob({ runAt: future })));
+    await store.insert(Array.from({ length: 1000 }, () => newJob()));
+    for (let turn = 0; turn < 8; turn++) await finish(await claim(100));
+    await store.insert(Array.from({ length: 200 }, () => newJob({ priority: 1 })));
+    const plan = await explainClaim(store, 100);
+    const scans = plan.filter((node) => node["Index Name"] === "job_ready");
+    assertEquals(scans.map((node) => node["Actual Loops"]), [1, 0, 0, 0]);
+    assertEquals(scans[0]!["Actual Rows"], 100);
+    assert(!plan.some((node) => node["Node Type"] === "Seq Scan" && node["Relation Name"] === "job"));
+    assertLessOrEqual(Number(scans[0]!["Rows Removed by Filter"] ?? 0), 0);
+  }));
+
+Deno.test("statistics that were gathered while the queue was empty do not slow a burst down", () =>
+  withStore(async ({ store, claim, finish }) => {
+    await store.database.query("analyze {schema}.job");
+    await store.insert(Array.from({ length: 20_000 }, () => newJob()));
+    const begun = performance.now();
+    let done = 0;
+    for (let jobs = await claim(500); jobs.length > 0; jobs = await claim(500)) {
+      await finish(jobs);
+      done += jobs.length;
+    }
+    assertEquals(done, 20_000);
+    assertLessOrEqual(performance.now() - begun, 15_000);
+    const plan = await explainClaim(store, 100);
+    assert(!plan.some((node) => node["Node Type"] === "Seq Scan" && node["Relation Name"] === "job"));
+  }));
+
+Deno.test("under a snapshot that is held open elsewhere a claim from the position reads no dead rows", () =>
+  withStore(async ({ store, claim, finish }) => {
+    await store.insert(Array.from({ length: 10_000 }, () => newJob()));
+    const [held, letGo] = [gate(), gate()];
+    const snapshot = store.database.transaction(async (tx) => {
+      await tx.unsafe("select count(*) from {schema}.job", []);
+      held.open();
+      await letGo.opened;
+    }, { isolation: "repeatable read" });
+    await held.opened;
+    try {
+      let last = "";
+      for (let turn = 0; turn < 18; turn++) {
+        const jobs = await claim(500);
+        last = jobs.at(-1)!.id;
+        await finish(jobs);
+      }
+      const [fromStart, fromPosition] = [
+        await buffersOfClaim(store, null),
+        await buffersOfClaim(store, last),
+      ];
+      assert(
+        fromStart > 10 * fromPosition,
+        `${fromStart} pages from the start, ${fromPosition} from the position`,
+      );
+    } finally {
+      letGo.open();
+      await snapshot;
+    }
+  }));
+
+Deno.test("a job of an undeclared kind is put aside uncharged, counted, and recalled", () =>
+  withStore(async ({ store, owner, claim }) => {
+    await store.insert([newJob({ kind: "newer" })]);
+    const [job] = await claim();
+    await store.settle(owner, [back(job!, "put aside", 60_000)]);
+    assertEquals((await store.counts()).undeclared, 1);
+    assertEquals(await claim(), []);
+    await store.recall(["other"]);
+    assertEquals((await store.counts()).undeclared, 1);
+    await store.recall(["newer"]);
+    assertEquals((await store.counts()).undeclared, 0);
+    const [again] = await claim();
+    assertEquals([again?.id, again?.run, again?.attempt], [job!.id, 2, 1]);
+  }));
+
+type PlanNode = Record<string, unknown>;
+
+async function explainClaim(store: StoreOf, limit: number): Promise<PlanNode[]> {
+  const nodes: PlanNode[] = [];
+  await store.database.transaction(async (tx) => {
+    const { CLAIM } = await import("./claim.ts");
+    const owner = String((await tx.unsafe("select id from {schema}.worker", []))[0]?.id);
+    const start = ["-infinity", "0"];
+    const [row] = await tx.unsafe(
+      `explain (analyze, buffers, format json) ${CLAIM}`,
+      [owner, "q", limit, 0, "0", ...start, ...start, ...start, ...start],
+    );
+    const text = row!["QUERY PLAN"];
+    collect((typeof text === "string" ? JSON.parse(text) : text)[0].Plan, nodes);
+  });
+  return nodes;
+}
+
+function collect(node: PlanNode, into: PlanNode[]): void {
+  into.push(node);
+  for (const child of (node.Plans ?? []) as PlanNode[]) collect(child, into);
+}
+
+async function buffersOfClaim(store: StoreOf, afterId: string | null): Promise<number> {
+  const at = afterId === null ? "-infinity" : (await store.get(afterId))!.scheduledAt;
+  let pages = 0;
+  await store.database.transaction(async (tx) => {
+    const [row] = await tx.unsafe(
+      `explain (analyze, buffers, format json)
+        select id from {schema}.job
+        where queue = 'q' and priority = 2 and state in ('pending', 'retryable')
+          and scheduled_at <= statement_timestamp() and (scheduled_at, id) > ($1::text::timestamptz, $2::text::bigint)
+        order by scheduled_at, id limit 10`,
+      [at, afterId ?? "0"],
+    );
+    const text = row!["QUERY PLAN"];
+    const plan = (typeof text === "string" ? JSON.parse(text) : text)[0].Plan;
+    pages = Number(plan["Shared Hit Blocks"]) + Number(plan["Shared Read Blocks"]);
+  });
+  return pages;
+}
+
+type StoreOf = Parameters<Parameters<typeof withStore>[0]>[0]["store"];
