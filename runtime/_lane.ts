@@ -18,10 +18,12 @@ import type { Settled, Settler } from "./_settler.ts";
 import { Ticker } from "./_ticker.ts";
 import type { Settings } from "./settings.ts";
 
-/** Above this rate starts are recorded a little ahead, for one round trip per start would be what limits it. */
+/** Where slots could make more starts a second than this, starts are recorded ahead: round trips would be the limit. */
 const AHEAD_RATE_MIN = 2000;
-/** How far ahead, in ms of the rate. So many starts a dying process may be charged for that it did not make. */
+/** How far ahead, in ms of that rate. So many starts a dying process may be charged for that it did not make. */
 const AHEAD_MS = 2;
+/** How much one run weighs in the mean duration of the latest. */
+const DURATION_WEIGHT = 0.05;
 /** With so many ends not written, no more is claimed. */
 const BACKLOG_MAX = 5000;
 
@@ -55,6 +57,7 @@ export interface LaneOptions {
 
 interface Running {
   readonly job: Claimed;
+  readonly startedAt: number;
   cancelled: boolean;
   stopped: boolean;
 }
@@ -78,6 +81,8 @@ export class Lane {
   #buffer: Claimed[] = [];
   #recorded: Claimed[] = [];
   #recording: Claimed[] = [];
+  /** The mean duration of the latest runs, in ms. */
+  #durationMs = Infinity;
   /** Slots that the claim under way was promised. */
   #promised = 0;
   /** Whether the last claim was filled, so that there is likely more. */
@@ -234,12 +239,17 @@ export class Lane {
   #pump(): void {
     if (this.#stopping || !this.#options.fit()) return;
     while (this.#recorded.length > 0 && this.#free() > this.#promised) this.#start(this.#recorded.shift()!);
-    const rate = this.#rate.perSecond();
-    const ahead = rate > AHEAD_RATE_MIN ? Math.ceil(rate * AHEAD_MS / 1000) : 0;
+    const ahead = this.#ahead();
     const short = this.#free() - this.#promised + ahead - this.#recorded.length;
     const due = this.#recorded.length <= ahead / 2;
     if (due && short > 0 && this.#buffer.length > 0 && this.#recording.length === 0) this.#record(short);
     if (this.#more && this.#wanted() > 0) this.#claims.wake();
+  }
+
+  /** How many starts to have on record beyond the free slots. */
+  #ahead(): number {
+    const rate = this.#options.queue.concurrency * 1000 / this.#durationMs;
+    return rate > AHEAD_RATE_MIN ? Math.ceil(rate * AHEAD_MS / 1000) : 0;
   }
 
   /** Puts starts on record, oldest first. */
@@ -263,7 +273,7 @@ export class Lane {
   #start(job: Claimed): void {
     const { executor, kinds, queue, progress } = this.#options;
     const kind = kinds.get(job.kind)!;
-    const running: Running = { job, cancelled: false, stopped: false };
+    const running: Running = { job, startedAt: performance.now(), cancelled: false, stopped: false };
     this.#running.set(`${job.id}/${job.run}`, running);
     this.#rate.add(1);
     executor.run({ ...job, queue: queue.name, kind }, {
@@ -275,11 +285,18 @@ export class Lane {
   #ended(running: Running, kind: Kind, outcome: AttemptOutcome): void {
     const { job, cancelled, stopped } = running;
     this.#running.delete(`${job.id}/${job.run}`);
+    this.#noteDuration(performance.now() - running.startedAt);
     const settlement = settlementOf(job, kind, outcome, { cancelled, stopped, random: Math.random() });
     this.#report(job, outcome, settlement);
     this.#settle(job, settlement);
     if (this.#running.size === 0) { for (const resolve of this.#idle.splice(0)) resolve(); }
     this.#pump();
+  }
+
+  #noteDuration(ms: number): void {
+    const known = Number.isFinite(this.#durationMs);
+    this.#durationMs = known ? this.#durationMs + DURATION_WEIGHT * (ms - this.#durationMs) : ms;
+    this.#durationMs = Math.max(this.#durationMs, 0.01);
   }
 
   #settle(job: Claimed, settlement: Settlement): void {
