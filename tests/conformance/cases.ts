@@ -1,0 +1,47 @@
+import type { Case } from "./case.ts";
+import { attemptCases } from "./cases/attempts.ts";
+import { cancelCases } from "./cases/cancel.ts";
+import { completeInCases } from "./cases/complete_in.ts";
+import { crashCases } from "./cases/crash.ts";
+import { declarationCases } from "./cases/declarations.ts";
+import { edgeCases } from "./cases/edges.ts";
+import { enqueueCases } from "./cases/enqueue.ts";
+import { inspectCases } from "./cases/inspect.ts";
+import { periodicCases } from "./cases/periodics.ts";
+import { progressCases } from "./cases/progress.ts";
+import { queueCases } from "./cases/queues.ts";
+import { rescueCases } from "./cases/rescue.ts";
+import { retentionCases } from "./cases/retention.ts";
+import { retryCases } from "./cases/retry.ts";
+import { runCases } from "./cases/runs.ts";
+import { snoozeCases } from "./cases/snooze.ts";
+import { stopCases } from "./cases/stop.ts";
+import { timeoutCases } from "./cases/timeouts.ts";
+import { transactionCases } from "./cases/transactions.ts";
+import { uniqueCases } from "./cases/unique.ts";
+import { waitCases } from "./cases/wait.ts";
+
+/** The whole contract, area by area. */
+export const cases: readonly Case[] = [
+  ...declarationCases,
+  ...enqueueCases,
+  ...transactionCases,
+  ...uniqueCases,
+  ...edgeCases,
+  ...attemptCases,
+  ...snoozeCases,
+  ...timeoutCases,
+  ...crashCases,
+  ...runCases,
+  ...cancelCases,
+  ...retryCases,
+  ...completeInCases,
+  ...progressCases,
+  ...waitCases,
+  ...inspectCases,
+  ...periodicCases,
+  ...queueCases,
+  ...stopCases,
+  ...rescueCases,
+  ...retentionCases,
+];

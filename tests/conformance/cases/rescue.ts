@@ -1,0 +1,205 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Case } from "../case.ts";
+import { eventually, pause } from "../eventually.ts";
+import { bareJob } from "../stage.ts";
+
+const LOST = { message: "the process is gone" };
+
+/** Processes that die, freeze, or come back late. */
+export const rescueCases: readonly Case[] = [
+  {
+    name:
+      "a job that had started in a process that died has spent that attempt, and makes its next one alone",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      const [made] = await ghost.store.insert([bareJob("k", stage.act({ do: "return", value: "ok" }))]);
+      await ghost.claim(1);
+      const runtime = await stage.start({ kinds: [stage.kind("k")] });
+      const job = await stage.until(runtime, made!.id, "completed", 8000);
+      assertEquals([job.attempt, job.run, job.output], [2, 2, "ok"]);
+      assertEquals(job.errors.map(({ attempt, class: what }) => [attempt, what]), [[1, "worker lost"]]);
+      assertEquals(job.alone, true);
+    },
+  },
+  {
+    name: "a job that was claimed but had not started in a process that died is free",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      const made = await ghost.store.insert([1, 2].map(() => bareJob("k", stage.act({ do: "return" }))));
+      const claimed = await ghost.claim(2, 0);
+      await ghost.store.started(ghost.id, [claimed[0]!]);
+      const runtime = await stage.start({ kinds: [stage.kind("k")] });
+      const jobs = [];
+      for (const { id } of made) jobs.push(await stage.until(runtime, id, "completed", 8000));
+      const charged = jobs.find(({ id }) => id === claimed[0]!.id)!;
+      const free = jobs.find(({ id }) => id === claimed[1]!.id)!;
+      assertEquals([charged.attempt, charged.errors.length], [2, 1]);
+      assertEquals([free.attempt, free.errors, free.alone], [1, [], false]);
+    },
+  },
+  {
+    name:
+      "a job that dies with its process at each attempt ends discarded after its last, never tried for ever",
+    async run(stage) {
+      const store = await stage.store();
+      const [made] = await store.insert([bareJob("bomb", {}, { maxAttempts: 3 })]);
+      for (let start = 1; start <= 3; start++) {
+        const ghost = await stage.ghost();
+        const [claimed] = await ghost.claim(1);
+        assertEquals(claimed!.attempt, start);
+        const beat = await ghost.beatOf(ghost.id);
+        const rescued = await store.rescue(ghost.id, beat!, LOST);
+        assertEquals([rescued.retried, rescued.discarded], start < 3 ? [[made!.id], []] : [[], [made!.id]]);
+      }
+      const job = (await store.get(made!.id))!;
+      assertEquals([job.state, job.attempt, job.errors.length], ["discarded", 3, 3]);
+      assertEquals(job.errors.every((error) => error.class === "worker lost"), true);
+      assertEquals((await (await stage.ghost()).claim(1)).length, 0);
+    },
+  },
+  {
+    name: "a job that was to be cancelled when its process died ends cancelled",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      const [made] = await ghost.store.insert([bareJob("k", stage.act({ do: "return" }))]);
+      await ghost.claim(1);
+      await ghost.store.cancel(made!.id);
+      const runtime = await stage.start({ kinds: [stage.kind("k")] });
+      await stage.until(runtime, made!.id, "cancelled", 8000);
+      assertEquals(stage.starts(), 0);
+    },
+  },
+  {
+    name: "nobody rescues a process that renews its heartbeat",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      const [made] = await ghost.store.insert([bareJob("k", {})]);
+      await ghost.claim(1);
+      await stage.start({ kinds: [stage.kind("k")], settings: { heartbeatMs: 100, lostAfterMs: 400 } });
+      for (let beats = 0; beats < 12; beats++) {
+        assertEquals((await ghost.store.beat(ghost.id)).alive, true);
+        await pause(100);
+      }
+      const job = (await ghost.store.get(made!.id))!;
+      assertEquals([job.state, job.run], ["running", 1]);
+    },
+  },
+  {
+    name: "what a rescued process brings back is refused by the fence",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      const gate = stage.gate();
+      const args = stage.act({ do: "hold", until: gate.path });
+      const [made] = await ghost.store.insert([bareJob("k", args)]);
+      const [old] = await ghost.claim(1);
+      const runtime = await stage.start({ kinds: [stage.kind("k")] });
+      await eventually(() => stage.starts(made!.id) === 1, 8000);
+      assertEquals((await ghost.store.beat(ghost.id)).alive, false);
+      const { id, run } = old!;
+      const end = { id, run, to: "completed", output: '"zombie"', error: null } as const;
+      assertEquals(await ghost.store.settle(ghost.id, [end]), { settled: [], locked: [] });
+      assertEquals((await runtime.get(id))!.state, "running");
+      gate.open();
+      const job = await stage.until(runtime, id, "completed");
+      assertEquals([job.output, job.attempt, job.run], ["held", 2, 2]);
+    },
+  },
+  {
+    name: "a rescue changes nothing of a job that completed or was cancelled just before",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      const other = await stage.ghost();
+      const made = await ghost.store.insert([1, 2, 3].map((n) => bareJob("k", { n })));
+      const claimed = await ghost.claim(3);
+      const beat = (await other.beatOf(ghost.id))!;
+      const { id, run } = claimed[0]!;
+      const ends = [
+        { id, run, to: "completed", output: "1", error: null },
+        { id: claimed[1]!.id, run: claimed[1]!.run, to: "cancelled", output: null, error: null },
+      ] as const;
+      await ghost.store.settle(ghost.id, ends);
+      const before = await Promise.all([0, 1].map((n) => other.store.get(claimed[n]!.id)));
+      const rescued = await other.store.rescue(ghost.id, beat, LOST);
+      assertEquals([rescued.retried, rescued.complete], [[claimed[2]!.id], true]);
+      assertEquals(await Promise.all([0, 1].map((n) => other.store.get(claimed[n]!.id))), before);
+      assertEquals(made.length, 3);
+    },
+  },
+  {
+    name: "a rescue with a heartbeat that has moved on changes nothing",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      const other = await stage.ghost();
+      const [made] = await ghost.store.insert([bareJob("k", {})]);
+      await ghost.claim(1);
+      const stale = (await other.beatOf(ghost.id))!;
+      await ghost.store.beat(ghost.id);
+      const rescued = await other.store.rescue(ghost.id, stale, LOST);
+      assertEquals([rescued.retried, rescued.discarded, rescued.released], [[], [], []]);
+      assertEquals((await other.store.get(made!.id))!.state, "running");
+      assertEquals((await ghost.store.beat(ghost.id)).alive, true);
+    },
+  },
+  {
+    name: "of two rescuers one rescues each job, and the other changes nothing",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      const made = await ghost.store.insert(Array.from({ length: 30 }, (_, n) => bareJob("k", { n })));
+      await ghost.claim(30);
+      const [one, two] = [await stage.ghost(), await stage.ghost()];
+      const beat = (await one!.beatOf(ghost.id))!;
+      const rescues = await Promise.all([one, two].map((by) => by!.store.rescue(ghost.id, beat, LOST)));
+      const retried = rescues.flatMap((rescue) => rescue.retried);
+      // What one skipped because the other held it, a second look finds.
+      if (!rescues.some(({ complete }) => complete)) {
+        retried.push(...(await one!.store.rescue(ghost.id, beat, LOST)).retried);
+      }
+      assertEquals(retried.toSorted(), made.map(({ id }) => id).toSorted());
+      for (const { id } of made) {
+        const job = (await one!.store.get(id))!;
+        assertEquals([job.state, job.attempt, job.errors.length], ["retryable", 1, 1]);
+      }
+    },
+  },
+  {
+    name: "one locked row holds up the rescue of no other",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      const made = await ghost.store.insert(Array.from({ length: 5 }, (_, n) => bareJob("k", { n })));
+      await ghost.claim(5);
+      const other = await stage.ghost();
+      const beat = (await other.beatOf(ghost.id))!;
+      const open = await stage.begin();
+      await other.store.cancel(made[2]!.id, open.tx);
+      const first = await other.store.rescue(ghost.id, beat, LOST);
+      assertEquals([first.retried.length, first.complete], [4, false]);
+      await open.commit();
+      const second = await other.store.rescue(ghost.id, beat, LOST);
+      assertEquals([second.cancelled, second.complete], [[made[2]!.id], true]);
+    },
+  },
+  {
+    name: "a runtime that was taken for dead goes on under a new name, and its old runs are fenced off",
+    async run(stage) {
+      const runtime = await stage.start({ kinds: [stage.kind("k")] });
+      const gate = stage.gate();
+      const id = await runtime.enqueue("k", stage.act({ do: "hold", until: gate.path, atSignal: "return" }));
+      await stage.untilStarted(id);
+      const store = await stage.store();
+      const alive = (await store.beat("nobody")).owners;
+      assertEquals(alive.length, 1);
+      await eventually(async () => {
+        const [owner] = (await store.beat("nobody")).owners;
+        await store.rescue(owner!.id, owner!.beat, LOST);
+        return (await store.get(id))!.state !== "running";
+      });
+      gate.open();
+      const job = await stage.until(runtime, id, "completed", 4000);
+      assertEquals([job.attempt, job.run, job.errors[0]!.class], [2, 2, "worker lost"]);
+      const owners = (await store.beat("nobody")).owners;
+      assert(owners.length === 1 && owners[0]!.id !== alive[0]!.id);
+      const next = await runtime.enqueue("k", stage.act({ do: "return" }));
+      await stage.until(runtime, next, "completed");
+    },
+  },
+];

@@ -1,0 +1,93 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Case } from "../case.ts";
+import { bareJob } from "../stage.ts";
+
+/** The fence: every write of a run is by (id, run). */
+export const runCases: readonly Case[] = [
+  {
+    name: "every claim raises the job's run, which is never lowered: not by a snooze, a release or a retry",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      const [made] = await ghost.store.insert([bareJob("k", {}, { maxAttempts: 2 })]);
+      const runs: number[] = [];
+      for (const to of ["snooze", "release", "put aside", "retry"] as const) {
+        const [claimed] = await ghost.claim(1);
+        const { id, run } = claimed!;
+        runs.push(run);
+        const error = to === "retry" ? { class: "error", message: "no" } as const : null;
+        const settlement = { id, run, to, delayMs: 0, error, alone: false };
+        const { settled } = await ghost.store.settle(ghost.id, [settlement]);
+        assertEquals(settled[0]!.run, run);
+      }
+      await ghost.store.cancel(made!.id);
+      await ghost.store.retry(made!.id);
+      runs.push((await ghost.claim(1))[0]!.run);
+      assertEquals(runs, [1, 2, 3, 4, 5]);
+    },
+  },
+  {
+    name: "writing the end of a run again is harmless, and another end for it changes nothing",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      await ghost.store.insert([bareJob("k", {})]);
+      const [claimed] = await ghost.claim(1);
+      const { id, run } = claimed!;
+      const end = { id, run, to: "completed", output: "1", error: null } as const;
+      const first = await ghost.store.settle(ghost.id, [end]);
+      assertEquals(first.settled, [{ id, run, state: "completed" }]);
+      const before = await ghost.store.get(id);
+      assertEquals((await ghost.store.settle(ghost.id, [end])).settled, []);
+      const error = { class: "error", message: "no" } as const;
+      const other = { id, run, to: "retry", delayMs: 0, error, alone: false } as const;
+      assertEquals((await ghost.store.settle(ghost.id, [other])).settled, []);
+      assertEquals(await ghost.store.get(id), before);
+    },
+  },
+  {
+    name: "the fence of a run is its id and its run, whoever writes",
+    async run(stage) {
+      const [one, two] = [await stage.ghost(), await stage.ghost()];
+      await one!.store.insert([bareJob("k", {}), bareJob("k", {})]);
+      const claimed = await one!.claim(2);
+      const error = { class: "error", message: "no" } as const;
+      const stale = claimed.map(({ id, run }) => ({
+        id,
+        run: run - 1,
+        to: "retry",
+        delayMs: 0,
+        error,
+        alone: false,
+      } as const));
+      assertEquals(await one!.store.settle(one!.id, stale), { settled: [], locked: [] });
+      const { id, run } = claimed[0]!;
+      const end = { id, run, to: "completed", output: null, error: null } as const;
+      assertEquals((await two!.store.settle(two!.id, [end])).settled.length, 1);
+    },
+  },
+  {
+    name: "two claimers never get the same job",
+    async run(stage) {
+      const [one, two] = [await stage.ghost(), await stage.ghost()];
+      await one!.store.insert(Array.from({ length: 100 }, (_, n) => bareJob("k", { n })));
+      const batches = [];
+      for (let round = 0; round < 10; round++) {
+        batches.push(...await Promise.all([one!.claim(7), two!.claim(7)]));
+      }
+      const ids = batches.flat().map(({ id }) => id);
+      assertEquals([ids.length, new Set(ids).size], [100, 100]);
+    },
+  },
+  {
+    name: "nextDue tells when the next job falls due that is not due yet",
+    async run(stage) {
+      const store = await stage.store();
+      assertEquals(await store.nextDue("default"), null);
+      await store.insert([bareJob("k", {})]);
+      assertEquals(await store.nextDue("default"), null);
+      await store.insert([bareJob("k", {}, { runAt: new Date(Date.now() + 5000).toISOString() })]);
+      const inMs = (await store.nextDue("default"))!;
+      assert(inMs > 3000 && inMs <= 5000, `${inMs} ms`);
+      assertEquals(await store.nextDue("other"), null);
+    },
+  },
+];

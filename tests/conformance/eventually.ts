@@ -1,0 +1,33 @@
+/** How often it is looked, in ms. */
+const LOOK_MS = 10;
+
+/**
+ * Calls a function until it neither throws nor returns false or undefined, and resolves to what it then returns.
+ *
+ * @throws at the deadline: what it threw last, or that it never held.
+ */
+export async function eventually<T>(
+  look: () => T | Promise<T>,
+  deadlineMs: number = 5000,
+): Promise<Exclude<T, false | undefined>> {
+  const deadline = performance.now() + deadlineMs;
+  for (;;) {
+    let failure: unknown = new Error("it never held");
+    try {
+      const found = await look();
+      if (found !== false && found !== undefined) return found as Exclude<T, false | undefined>;
+    } catch (error) {
+      failure = error;
+    }
+    if (performance.now() >= deadline) {
+      const reason = failure instanceof Error ? failure.message : String(failure);
+      throw new Error(`After ${deadlineMs} ms: ${reason}`, { cause: failure });
+    }
+    await pause(LOOK_MS);
+  }
+}
+
+/** Resolves after so many ms. For what must be shown not to happen; what is to happen is waited for. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,4 @@
+/** Fails every time. */
+export default function fails(): never {
+  throw new Error("fails every time");
+}

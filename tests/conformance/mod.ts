@@ -1,0 +1,23 @@
+/**
+ * The contract as a test suite, the same for every adapter. An author of a `Store` writes a harness (how to make
+ * storage, a runtime and a transaction) and calls {@linkcode conformance} in a test file.
+ *
+ * @example
+ * ```ts ignore
+ * import { conformance } from "@millrace/millrace/conformance";
+ * conformance({ name: "my store", capabilities: { canEndHandlers: true }, handler, open });
+ * ```
+ *
+ * The test process needs the permissions to read and write temporary files, and what the adapter needs.
+ *
+ * @module
+ */
+export { conformance } from "./conformance.ts";
+export type {
+  Bench,
+  Capabilities,
+  HandlerTransactions,
+  Harness,
+  OpenTransaction,
+  RuntimeSpec,
+} from "./harness.ts";

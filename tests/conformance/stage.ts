@@ -1,0 +1,241 @@
+import { assertEquals } from "@std/assert";
+import type { Handler } from "../../ports/handler.ts";
+import type { JobDetail, JobId, JobState } from "../../ports/job.ts";
+import type { Json } from "../../ports/json.ts";
+import type { Kind, Periodic, Queue, Registrar } from "../../ports/kind.ts";
+import type { Runtime } from "../../ports/runtime.ts";
+import type { Claimed, NewJob, Store } from "../../ports/store.ts";
+import type { Settings } from "../../runtime/settings.ts";
+import { eventually } from "./eventually.ts";
+import type { Action, Entry } from "./handlers/act.ts";
+import type { Bench, Harness, OpenTransaction } from "./harness.ts";
+
+/** Times of the suite: about a tenth of what users get. */
+export const SUITE_SETTINGS: Partial<Settings> = {
+  pollMs: 100,
+  heartbeatMs: 500,
+  lostAfterMs: 1500,
+  leaseMs: 1500,
+  stopGraceMs: 1000,
+};
+
+/** What ignores its signal for so long is ended, in ms. */
+export const SUITE_GRACE_MS = 200;
+
+/** What a case makes of a runtime. */
+export interface RuntimeParts {
+  readonly kinds?: readonly Kind[];
+  readonly periodics?: readonly Periodic[];
+  readonly registrars?: readonly Registrar[];
+  readonly queues?: readonly Queue[];
+  readonly work?: readonly string[];
+  readonly settings?: Partial<Settings>;
+}
+
+/** Where one case plays: its storage, its runtimes, its journal. All of it is gone when the case ends. */
+export class Stage implements AsyncDisposable {
+  readonly #harness: Harness;
+  readonly #bench: Bench;
+  readonly #directory: string;
+  readonly #act: Handler | URL;
+  readonly #runtimes: Runtime[] = [];
+  readonly #stores: Store[] = [];
+
+  private constructor(harness: Harness, bench: Bench, directory: string, act: Handler | URL) {
+    this.#harness = harness;
+    this.#bench = bench;
+    this.#directory = directory;
+    this.#act = act;
+  }
+
+  static async open(harness: Harness): Promise<Stage> {
+    const act = await harness.handler(new URL("./handlers/act.ts", import.meta.url));
+    return new Stage(harness, await harness.open(), await Deno.makeTempDir({ prefix: "millrace_" }), act);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Whatever a case left holding may go.
+    await Promise.all(this.#runtimes.map((runtime) => runtime.stop()));
+    for (const store of this.#stores) await store.close();
+    await this.#bench[Symbol.asyncDispose]();
+    await Deno.remove(this.#directory, { recursive: true });
+  }
+
+  /** Another handler module of the suite, as this adapter wants it. */
+  handler(name: string): Promise<Handler | URL> {
+    return this.#harness.handler(new URL(`./handlers/${name}.ts`, import.meta.url));
+  }
+
+  /** A kind whose jobs do what their args tell. */
+  kind(name: string, change: Partial<Kind> = {}): Kind {
+    return {
+      name,
+      queue: "default",
+      maxAttempts: 3,
+      timeout: 10_000,
+      backoff: () => 20,
+      handler: this.#act,
+      ...change,
+    };
+  }
+
+  /** Args that tell the suite's handler what to do, run by run. */
+  act(...runs: Action[]): { readonly [key: string]: Json } {
+    return { journal: this.journalPath, runs: runs as unknown as Json };
+  }
+
+  /** The same, with a tag for the journal. */
+  tagged(tag: string, ...runs: Action[]): { readonly [key: string]: Json } {
+    return { ...this.act(...runs), tag };
+  }
+
+  /** Builds a runtime without starting it. */
+  build(parts: RuntimeParts): Runtime {
+    const { kinds, periodics, registrars, queues, work, settings } = parts;
+    const runtime = this.#bench.runtime({
+      registrars: registrars ??
+        [{ ...(kinds ? { kinds } : {}), ...(periodics ? { periodics } : {}) }],
+      ...(queues ? { queues } : {}),
+      ...(work ? { work } : {}),
+      settings: { ...SUITE_SETTINGS, ...settings },
+      graceMs: SUITE_GRACE_MS,
+    });
+    this.#runtimes.push(runtime);
+    return runtime;
+  }
+
+  /** Builds a runtime and starts it. */
+  async start(parts: RuntimeParts): Promise<Runtime> {
+    const runtime = this.build(parts);
+    await runtime.start();
+    return runtime;
+  }
+
+  /** A store of its own, to play another process with. */
+  async store(): Promise<Store> {
+    const store = await this.#bench.store();
+    this.#stores.push(store);
+    return store;
+  }
+
+  /** Another process that is registered, and never beats again unless it is told to. */
+  async ghost(): Promise<Ghost> {
+    const store = await this.store();
+    const id = crypto.randomUUID();
+    await store.register({ id, name: "ghost", queues: ["default"] });
+    return new Ghost(store, id);
+  }
+
+  begin(): Promise<OpenTransaction> {
+    return this.#bench.begin();
+  }
+
+  /** Runs a function in a transaction, and commits it. */
+  async transaction<T>(body: (open: OpenTransaction) => Promise<T>): Promise<T> {
+    const open = await this.begin();
+    const result = await body(open);
+    await open.commit();
+    return result;
+  }
+
+  /** How a handler begins a transaction. */
+  get handlerTransactions(): Bench["handlerTransactions"] {
+    return this.#bench.handlerTransactions;
+  }
+
+  get journalPath(): string {
+    return `${this.#directory}/journal`;
+  }
+
+  /** What handlers have noted so far. */
+  journal(): Entry[] {
+    let text = "";
+    try {
+      text = Deno.readTextFileSync(this.journalPath);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+    // The last line may be half written.
+    return text.split("\n").slice(0, -1).map((line) => JSON.parse(line));
+  }
+
+  /** How often handlers have started: of one job, or all. */
+  starts(id?: JobId): number {
+    return this.journal().filter((entry) => entry.what === "start" && (id === undefined || entry.id === id))
+      .length;
+  }
+
+  /** A file that lets go who holds for it. */
+  gate(name = "gate"): Gate {
+    return new Gate(`${this.#directory}/${name}`);
+  }
+
+  /** Resolves to the job once it is in a state. */
+  until(runtime: Runtime, id: JobId, state: JobState, deadlineMs = 5000): Promise<JobDetail> {
+    return eventually(async () => {
+      const job = await runtime.get(id);
+      assertEquals(job?.state, state, `job ${id} is ${job?.state}, expected ${state}: ${summary(job)}`);
+      return job!;
+    }, deadlineMs);
+  }
+
+  /** Resolves once the handler of a job has noted that it started, for the nth time. */
+  async untilStarted(id: JobId, times = 1): Promise<void> {
+    await eventually(() => this.starts(id) >= times);
+  }
+}
+
+/** A file that is made when its gate opens. */
+export class Gate {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  open(): void {
+    Deno.writeTextFileSync(this.path, "open");
+  }
+}
+
+/** Another process, as the store sees it. */
+export class Ghost {
+  readonly store: Store;
+  readonly id: string;
+
+  constructor(store: Store, id: string) {
+    this.store = store;
+    this.id = id;
+  }
+
+  /** Claims jobs; the first `free` of them count as started. */
+  claim(limit: number, free: number = limit, queue = "default"): Promise<Claimed[]> {
+    return this.store.claim({ owner: this.id, queue, limit, free });
+  }
+
+  /** The value of a process's last heartbeat; a look that changes nobody's. */
+  async beatOf(owner: string): Promise<string | undefined> {
+    const { owners } = await this.store.beat("nobody");
+    return owners.find(({ id }) => id === owner)?.beat;
+  }
+}
+
+/** A job as a store is given it, beside any runtime and its signals. */
+export function bareJob(kind: string, args: Json, change: Partial<NewJob> = {}): NewJob {
+  return {
+    kind,
+    queue: "default",
+    args: JSON.stringify(args),
+    priority: 2,
+    maxAttempts: 3,
+    runAt: null,
+    unique: false,
+    ...change,
+  };
+}
+
+function summary(job: JobDetail | null): string {
+  if (job === null) return "there is no such job";
+  const { attempt, run, errors, scheduledAt } = job;
+  return JSON.stringify({ attempt, run, scheduledAt, errors: errors.map((error) => error.message) });
+}

@@ -1,0 +1,4 @@
+import { conformance } from "./conformance/mod.ts";
+import { memoryHarness } from "./harness/memory.ts";
+
+conformance(memoryHarness);
