@@ -1,8 +1,8 @@
 /**
  * Runs the worker program and keeps it running (`deno task worker ./my_app.ts`). It imports nothing, so that it stays
- * small beside what it watches; what it is told comes as signals:
+ * small beside what it watches; what it is told comes as signals (SIGUSR1 is Deno's own, it opens the debugger):
  *
- * - SIGUSR1 from a worker: it has started; or, while it is stopping, it is done and ends itself by force now;
+ * - SIGURG from a worker: it has started; or, while it is stopping, it is done and ends itself by force now;
  * - SIGUSR2 from a worker: it will end itself soon, start the next one now.
  *
  * @module
@@ -54,6 +54,7 @@ function start(): void {
   }).spawn();
   const worker: Worker = { process, startedAt: Date.now(), leaving: false };
   workers.add(worker);
+  log("info", "worker starting", { pid: process.pid });
   process.status.then((status) => ended(worker, status));
 }
 
@@ -116,7 +117,7 @@ function kill(worker: Worker, signal: Deno.Signal): void {
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   Deno.addSignalListener(signal, () => stop(signal));
 }
-Deno.addSignalListener("SIGUSR1", () => {
+Deno.addSignalListener("SIGURG", () => {
   everStarted = true;
   if (stopping !== null) doneByForce = true;
 });

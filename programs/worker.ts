@@ -67,7 +67,7 @@ class WorkerProgram {
     this.#runtime = runtime;
     if (this.#ending !== null) return 0;
     await runtime.start();
-    tellSupervisor("SIGUSR1");
+    tellSupervisor("SIGURG");
     return await this.#ended.promise;
   }
 
@@ -107,7 +107,7 @@ class WorkerProgram {
     }
     // A process with a spinning thread can't exit.
     if ((this.#runtime?.stats().lostThreads ?? 0) > 0) {
-      if (code === 0) tellSupervisor("SIGUSR1");
+      if (code === 0) tellSupervisor("SIGURG");
       endAtOnce();
     }
     this.#ended.resolve(code);

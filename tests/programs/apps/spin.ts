@@ -1,0 +1,4 @@
+/** Never ends, and can't be ended. */
+export default function spin(): never {
+  for (;;);
+}

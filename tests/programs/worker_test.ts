@@ -1,0 +1,253 @@
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertLess,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import { createRuntime, type PostgresRuntime } from "../../mod.ts";
+import { createPostgresStore } from "../../adapters/postgres/mod.ts";
+import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
+import shop from "./apps/shop.ts";
+import { cpuMs, descendants, Program, residentBytes } from "./program.ts";
+
+const SHOP = "tests/programs/apps/shop.ts";
+
+/** A schema of one's own, and a runtime that enqueues and waits in it, which works nothing itself. */
+class Stage implements AsyncDisposable {
+  private constructor(readonly url: string, readonly schema: string, readonly runtime: PostgresRuntime) {}
+
+  static async open(): Promise<Stage> {
+    const url = await testDatabaseUrl();
+    const schema = uniqueSchema();
+    const runtime = createRuntime({ ...shop, url, schema });
+    await runtime.migrate();
+    return new Stage(url, schema, runtime);
+  }
+
+  worker(args: readonly string[] = [], env: Record<string, string> = {}): Program {
+    return new Program("supervisor", [...args, "--schema", this.schema, SHOP], {
+      env: { DATABASE_URL: this.url, ...env },
+    });
+  }
+
+  async add(a: number, b: number): Promise<unknown> {
+    const result = await this.runtime.wait(await this.runtime.enqueue("shop.add", { a, b }), 20_000);
+    return result.done ? result.output : result;
+  }
+
+  async untilRunning(id: string): Promise<void> {
+    const deadline = Date.now() + 20_000;
+    while ((await this.runtime.get(id))?.state !== "running") {
+      assert(Date.now() < deadline, `job ${id} does not run`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.runtime.stop();
+    const store = createPostgresStore({ url: this.url, schema: this.schema });
+    await store.migrateDown();
+    await store.close();
+  }
+}
+
+/** The worker that the supervisor started as the n-th. */
+async function workerPid(program: Program, nth = 1): Promise<number> {
+  return (await program.event("worker starting", nth)).pid as number;
+}
+
+Deno.test("the worker program runs jobs, says each step of its life, and stops on SIGTERM with code 0", async () => {
+  await using stage = await Stage.open();
+  await using program = stage.worker();
+  await program.event("started");
+  assertEquals(await stage.add(2, 3), 5);
+  assertStringIncludes((await program.event("database")).database as string, "DATABASE_URL");
+  assertFalse(program.stdout.includes(new URL(stage.url).password), "the password is in the log");
+  assertLess(await residentBytes(program.pid), 45_000_000);
+  program.signal("SIGTERM");
+  assertEquals((await program.end()).code, 0);
+  assertEquals(program.log.at(-1)?.event, "stopped");
+});
+
+Deno.test("a signal lets running jobs end; the same signal twice within a moment is one", async () => {
+  await using stage = await Stage.open();
+  await using program = stage.worker();
+  await program.event("started");
+  const id = await stage.runtime.enqueue("shop.sleep", { ms: 800 });
+  await stage.untilRunning(id);
+  program.signal("SIGINT");
+  program.signal("SIGINT");
+  assertEquals((await program.end()).code, 0);
+  assertEquals((await stage.runtime.get(id))?.state, "completed");
+});
+
+for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
+  Deno.test(`a second ${signal} ends at once, with code ${code}, and leaves no process`, async () => {
+    await using stage = await Stage.open();
+    await using program = stage.worker();
+    await program.event("started");
+    const worker = await workerPid(program);
+    const id = await stage.runtime.enqueue("shop.sleep", { ms: 20_000 });
+    await stage.untilRunning(id);
+    program.signal(signal);
+    await program.event("stopping on a signal");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    program.signal(signal);
+    assertEquals((await program.end()).code, code);
+    await gone(worker);
+  });
+}
+
+Deno.test("a worker that is killed comes back, and its job is done by the next one", async () => {
+  await using stage = await Stage.open();
+  await using program = stage.worker();
+  await program.event("started");
+  const id = await stage.runtime.enqueue("shop.sleep", { ms: 1500 });
+  await stage.untilRunning(id);
+  Deno.kill(await workerPid(program), "SIGKILL");
+  const ended = await program.event("worker ended, starting another");
+  assertEquals(ended.signal, "SIGKILL");
+  const result = await stage.runtime.wait(id, 25_000);
+  assertEquals(result.done && result.output, "attempt 2");
+  program.signal("SIGTERM");
+  assertEquals((await program.end()).code, 0);
+});
+
+Deno.test("a handler that can't be ended: the next worker is up, and soon no core is burnt", async () => {
+  await using stage = await Stage.open();
+  await using program = stage.worker();
+  await program.event("started");
+  const first = await workerPid(program);
+  const id = await stage.runtime.enqueue("shop.spin");
+  const result = await stage.runtime.wait(id, 20_000);
+  assertEquals(result.done && result.state, "discarded");
+  assertEquals((await stage.runtime.get(id))?.errors[0]?.class, "timeout");
+  await program.event("worker recycles itself, starting the next");
+  await program.event("started", 2);
+  await gone(first);
+  assertEquals(await stage.add(20, 3), 23);
+  const second = await workerPid(program, 2);
+  const before = await cpuMs(second);
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  assertLess(await cpuMs(second) - before, 500);
+  assertEquals(program.log.filter((line) => line.event === "worker starting").length, 2);
+  program.signal("SIGTERM");
+  assertEquals((await program.end()).code, 0);
+});
+
+Deno.test("out of memory in a thread: the worker comes back, the job ends alone, the others complete", async () => {
+  await using stage = await Stage.open();
+  // A small heap, so that it is used up in a moment.
+  await using program = stage.worker([], { DENO_V8_FLAGS: "--max-old-space-size=64" });
+  await program.event("started");
+  const others = await stage.runtime.enqueueMany(
+    Array.from({ length: 5 }, () => ({ kind: "shop.sleep", args: { ms: 1000 } })),
+  );
+  const id = await stage.runtime.enqueue("shop.hog");
+  const result = await stage.runtime.wait(id, 28_000);
+  assertEquals(result.done && result.state, "discarded");
+  for (const other of others) {
+    const { done, ...rest } = await stage.runtime.wait(other, 28_000);
+    assertEquals(done && "state" in rest && rest.state, "completed");
+  }
+  assertEquals((await stage.runtime.get(id))?.errors.map((error) => error.class)[0], "worker lost");
+  await program.event("worker ended, starting another");
+});
+
+Deno.test("the worker stops when its supervisor is killed", async () => {
+  await using stage = await Stage.open();
+  await using program = stage.worker();
+  await program.event("started");
+  const worker = await workerPid(program);
+  program.signal("SIGKILL");
+  await gone(worker);
+  assertMatch(program.stdout, /the supervisor is gone, stopping/);
+});
+
+Deno.test("what a function handler leaves behind is logged, and the worker goes on", async () => {
+  await using stage = await Stage.open();
+  await using program = stage.worker();
+  await program.event("started");
+  const id = await stage.runtime.enqueue("shop.stray");
+  const result = await stage.runtime.wait(id, 20_000);
+  assertEquals(result.done && result.state, "completed");
+  await program.until(
+    "both errors",
+    () => /left behind/.test(program.stdout) && /thrown late/.test(program.stdout),
+  );
+  assertEquals(await stage.add(1, 1), 2);
+  assertEquals(program.log.filter((line) => line.event === "worker starting").length, 1);
+});
+
+Deno.test("--queues works a subset", async () => {
+  await using stage = await Stage.open();
+  await using program = stage.worker(["--queues", "side", "--threads", "1"]);
+  assertEquals((await program.event("started")).queues, "side");
+  const other = await stage.runtime.enqueue("shop.add", { a: 1, b: 2 });
+  const side = await stage.runtime.enqueue("shop.slow_side", { ms: 1 });
+  assertEquals((await stage.runtime.wait(side, 20_000)).done, true);
+  assertEquals((await stage.runtime.get(other))?.state, "pending");
+});
+
+Deno.test("a mistake ends the program with a code and a sentence, and is not tried again", async () => {
+  const url = await testDatabaseUrl();
+  const cases: [args: string[], code: number, says: string, env?: Record<string, string>][] = [
+    [[], 2, "No module is given"],
+    [["--quues", "a", SHOP], 2, "There is no option --quues"],
+    [["--queues", "side,nowhere", SHOP], 2, 'Cannot work the queue "nowhere"'],
+    [["--threads", "0", SHOP], 2, "--threads 0: expected an integer from 1 to 256"],
+    [["tests/programs/apps/not_there.ts"], 1, "Cannot load the application"],
+    [["tests/programs/apps/add.ts"], 1, "expected a default export"],
+    [["tests/programs/apps/unknown_queue.ts"], 1, "the composition has 2 fault(s)"],
+    [["--schema", uniqueSchema(), "tests/programs/apps/broken_handler.ts"], 1, "does not load"],
+    [[SHOP], 1, "127.0.0.1:1", { DATABASE_URL: "postgres://postgres:s3cret@127.0.0.1:1/nothing" }],
+  ];
+  for (const [args, code, says, env] of cases) {
+    await using program = new Program("supervisor", args, { env: { DATABASE_URL: url, ...env } });
+    const status = await program.end();
+    assertEquals(status.code, code, `${args}: ${program.stdout}${program.stderr}`);
+    assertStringIncludes(program.stderr, says);
+    assertFalse((program.stdout + program.stderr).includes("s3cret"));
+  }
+  await using help = new Program("supervisor", ["--help"]);
+  assertEquals((await help.end()).code, 0);
+  assertStringIncludes(help.stdout, "Usage: deno task worker");
+});
+
+Deno.test("without DATABASE_URL the embedded PostgreSQL under .millrace is used, said, and ended", async () => {
+  const cwd = await Deno.makeTempDir({ prefix: "an app in " });
+  await Deno.chmod(cwd, 0o755);
+  try {
+    await using program = new Program("supervisor", [new URL("./apps/shop.ts", import.meta.url).href], {
+      cwd,
+      env: { DATABASE_URL: "" },
+    });
+    const server = await program.event("postgres started");
+    assertStringIncludes(
+      (await program.event("database")).database as string,
+      `${await Deno.realPath(cwd)}/.millrace`,
+    );
+    await program.event("started");
+    program.signal("SIGTERM");
+    assertEquals((await program.end()).code, 0);
+    await gone(server.pid as number);
+  } finally {
+    await Deno.remove(cwd, { recursive: true });
+  }
+});
+
+async function gone(pid: number): Promise<void> {
+  const deadline = Date.now() + 15_000;
+  while (await isRunning(pid)) {
+    assert(Date.now() < deadline, `process ${pid} still runs, below it ${await descendants(pid)}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** A process that has ended stays in the table until its parent, or whoever inherits it, asks for its code. */
+async function isRunning(pid: number): Promise<boolean> {
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => null);
+  return stat !== null && !/\) [ZX] /.test(stat);
+}
