@@ -101,7 +101,9 @@ const actions: Record<
     self.close();
   },
   print: () => {
+    // deno-lint-ignore no-console -- printing is what is tested
     console.log("two\nlines");
+    // deno-lint-ignore no-console -- printing is what is tested
     console.error("and %s", "one");
   },
   log: (_args, ctx) => ctx.log.info("hello", { n: 1 }),

@@ -1,0 +1,57 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import type { Kind } from "../ports/mod.ts";
+import { fixture } from "./testdata/executor_fixture.ts";
+
+Deno.test("check() tells every module that does not load, where it would run", async () => {
+  await using f = fixture();
+  const folder = await Deno.makeTempDir({ prefix: "millrace with space " });
+  try {
+    const write = (name: string, text: string) => {
+      Deno.writeTextFileSync(join(folder, name), text);
+      return join(folder, name);
+    };
+    const modules: Record<string, string | URL> = {
+      good: write("good.ts", "export default () => 1;"),
+      gone: join(folder, "gone.ts"),
+      syntax: write("syntax.ts", "export default ( { => nonsense"),
+      "missing import": write("missing.ts", "import './nowhere.ts'; export default () => 1;"),
+      "no default": new URL("./testdata/no_default.ts", import.meta.url),
+      throws: new URL("./testdata/throws_on_load.ts", import.meta.url),
+      exits: new URL("./testdata/exits_on_load.ts", import.meta.url),
+    };
+    const reasons: Record<string, string> = {
+      gone: "Module not found",
+      syntax: "SyntaxError",
+      "missing import": "nowhere.ts",
+      "no default": "it has no default export",
+      throws: "thrown while loading",
+      exits: "Deno.exit(7)",
+    };
+    const places: Partial<Kind>[] = [{}, { isolation: "process" }, { permissions: {} }];
+    for (const place of places) {
+      const kinds = Object.entries(modules).map(([name, handler]): Kind => ({
+        name,
+        handler,
+        queue: "default",
+        maxAttempts: 1,
+        timeout: 1000,
+        ...place,
+      }));
+      const faults = await f.executor.check([...kinds, {
+        ...kinds[0]!,
+        name: "a function",
+        handler: () => {},
+      }]);
+      assertEquals(faults.length, Object.keys(reasons).length, faults.join("\n"));
+      for (const [name, reason] of Object.entries(reasons)) {
+        const fault = faults.find((fault) => fault.startsWith(`kind "${name}"`));
+        assert(fault !== undefined, `no fault names ${name}`);
+        assertStringIncludes(fault, reason);
+        assertStringIncludes(fault, String(modules[name]));
+      }
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,102 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fixture } from "./testdata/executor_fixture.ts";
+import { until } from "./testdata/until.ts";
+
+const CAP = 192 * 1024 * 1024;
+
+Deno.test("a handler in a host process has the same context, log and output as in a thread", async () => {
+  await using f = fixture({ completion: { text: "complete" } });
+  const inHost = (args: unknown) => f.run({ name: "a.kind", isolation: "process", args });
+  const progress = inHost({ do: "progress" });
+  assertEquals((await progress.ended).type, "completed");
+  assertEquals(progress.told, [{ done: 0.25, note: "a quarter" }, { done: 1, note: undefined }]);
+  const log = inHost({ do: "log" });
+  await log.ended;
+  const line = JSON.parse(f.lines.find((line) => line.includes("hello"))!);
+  assertEquals([line.kind, line.jobId], ["a.kind", log.id]);
+  const print = inHost({ do: "print" });
+  await print.ended;
+  assertEquals(f.printed, ["two", "lines", "and one"].map((text) => `[a.kind ${print.id}] ${text}`));
+  f.printed.length = 0;
+  const raw = inHost({ do: "rawOutput" });
+  assertEquals(await raw.ended, { type: "completed", output: '"written"', completedIn: false });
+  assertEquals(f.printed, [`[a.kind ${raw.id}] raw without newline`, `[a.kind ${raw.id}] raw error`]);
+  const completed = await inHost({ do: "completeIn", rows: [{}] }).ended;
+  assertEquals(completed, { type: "completed", output: null, completedIn: true });
+  assertEquals(f.executor.stats().hosts, 1);
+});
+
+Deno.test("a busy loop in a host process ends at its limit, and so does its process", async () => {
+  await using f = fixture();
+  const pid = await f.run({ isolation: "process", args: { do: "pid" } }).ended;
+  const neighbour = f.run({ isolation: "process", args: { do: "sleep", ms: 1500 } });
+  const begin = performance.now();
+  const outcome = await f.run({ isolation: "process", timeout: 200, args: { do: "spin" } }).ended;
+  assert(outcome.type === "failed");
+  assertEquals(outcome.class, "timeout");
+  assert(performance.now() - begin < 3000);
+  const other = await neighbour.ended;
+  assert(other.type === "completed" || other.type === "released" && other.alone);
+  await until(() => f.executor.stats().hosts === 0);
+  assertEquals(f.lost, []);
+  const after = await f.run({ isolation: "process", args: { do: "pid" } }).ended;
+  assert(after.type === "completed" && pid.type === "completed");
+  assert(after.output !== pid.output);
+});
+
+Deno.test("a memory cap ends the job above it alone: the heap's growth and buffers alike", async () => {
+  await using f = fixture({ memoryWatchMs: 50 });
+  const modest = f.run({ memory: CAP, args: { do: "sleep", ms: 500 } });
+  for (const action of ["memory", "buffers"]) {
+    const outcome = await f.run({ memory: CAP, args: { do: action } }).ended;
+    assert(outcome.type === "failed", JSON.stringify(outcome));
+    assertEquals(outcome.class, "memory");
+    assertStringIncludes(outcome.message, String(CAP));
+  }
+  assertEquals((await modest.ended).type, "completed");
+});
+
+Deno.test("a kind with memory has one job per host process", async () => {
+  await using f = fixture();
+  const jobs = [1, 2].map(() => f.run({ memory: CAP, args: { do: "sleep", ms: 300 } }));
+  await until(() => f.executor.stats().hosts === 2);
+  await Promise.all(jobs.map(({ ended }) => ended));
+});
+
+Deno.test("host processes without work end after their idle time", async () => {
+  await using f = fixture({ hostIdleMs: 100 });
+  await f.run({ isolation: "process" }).ended;
+  await until(() => f.executor.stats().hosts === 0);
+});
+
+Deno.test("abort() in a host process: what heeds a stop is released, what ignores a cancel is ended", async () => {
+  await using f = fixture();
+  await f.run({ isolation: "process" }).ended;
+  const heeds = f.run({ isolation: "process", args: { do: "sleep", ms: 5000, heed: true } });
+  const ignores = f.run({ isolation: "process", args: { do: "sleep", ms: 5000 } });
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  f.executor.abort(heeds.id, 1, "stop");
+  assertEquals((await heeds.ended).type, "released");
+  f.executor.abort(ignores.id, 1, "cancel");
+  const outcome = await ignores.ended;
+  assert(outcome.type === "failed");
+  assertEquals(outcome.class, "timeout");
+});
+
+Deno.test("a host process ends when the process that started it dies, also while it spins", async () => {
+  const program = new URL("./testdata/abandons_host.ts", import.meta.url);
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["run", "-A", program.href] }).output();
+  const pid = Number(new TextDecoder().decode(stdout).trim());
+  assert(pid > 0);
+  await until(() => !isAlive(pid));
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    // Signal 0 is not to be had in Deno; SIGCONT does nothing to a process that runs.
+    Deno.kill(pid, "SIGCONT");
+    return true;
+  } catch {
+    return false;
+  }
+}
