@@ -4,7 +4,7 @@ import type { JobDetail, JobId, JobState } from "../../ports/job.ts";
 import type { Json } from "../../ports/json.ts";
 import type { Kind, Periodic, Queue, Registrar } from "../../ports/kind.ts";
 import type { Runtime } from "../../ports/runtime.ts";
-import type { Claimed, NewJob, Store } from "../../ports/store.ts";
+import type { Beat, Claimed, NewJob, Store } from "../../ports/store.ts";
 import type { Settings } from "../../runtime/settings.ts";
 import { eventually } from "./eventually.ts";
 import type { Action, Entry } from "./handlers/act.ts";
@@ -215,9 +215,13 @@ export class Ghost {
 
   /** The value of a process's last heartbeat; a look that changes nobody's. */
   async beatOf(owner: string): Promise<string | undefined> {
-    const { owners } = await this.store.beat("nobody");
-    return owners.find(({ id }) => id === owner)?.beat;
+    return (await ownersOf(this.store)).find(({ id }) => id === owner)?.beat;
   }
+}
+
+/** Who is on the record, read by one who is not on it. */
+export async function ownersOf(store: Store): Promise<Beat["owners"]> {
+  return (await store.beat(crypto.randomUUID())).owners;
 }
 
 /** A job as a store is given it, beside any runtime and its signals. */

@@ -155,6 +155,7 @@ export const periodicCases: readonly Case[] = [
       assertEquals([status.lastRun!.state, status.lastRun!.error], ["discarded", "fails every time"]);
       await pause(200);
       assertEquals((await runtime.list({ kind: "periodic:sweep" })).length, 1);
+      await runtime.stop();
       const again = await stage.start({ periodics: [await failing(stage, 200)], settings: { pollMs: 50 } });
       await eventually(async () => (await again.periodic())[0]!.runs.length >= 3);
     },

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Case } from "../case.ts";
 import { eventually, pause } from "../eventually.ts";
-import { bareJob } from "../stage.ts";
+import { bareJob, ownersOf } from "../stage.ts";
 
 const LOST = { message: "the process is gone" };
 
@@ -186,17 +186,17 @@ export const rescueCases: readonly Case[] = [
       const id = await runtime.enqueue("k", stage.act({ do: "hold", until: gate.path, atSignal: "return" }));
       await stage.untilStarted(id);
       const store = await stage.store();
-      const alive = (await store.beat("nobody")).owners;
+      const alive = await ownersOf(store);
       assertEquals(alive.length, 1);
       await eventually(async () => {
-        const [owner] = (await store.beat("nobody")).owners;
+        const [owner] = await ownersOf(store);
         await store.rescue(owner!.id, owner!.beat, LOST);
         return (await store.get(id))!.state !== "running";
       });
       gate.open();
       const job = await stage.until(runtime, id, "completed", 4000);
       assertEquals([job.attempt, job.run, job.errors[0]!.class], [2, 2, "worker lost"]);
-      const owners = (await store.beat("nobody")).owners;
+      const owners = await ownersOf(store);
       assert(owners.length === 1 && owners[0]!.id !== alive[0]!.id);
       const next = await runtime.enqueue("k", stage.act({ do: "return" }));
       await stage.until(runtime, next, "completed");

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { RuntimeStateError } from "../../../ports/errors.ts";
 import type { Case } from "../case.ts";
 import { eventually } from "../eventually.ts";
+import { ownersOf } from "../stage.ts";
 
 /** `start()` and `stop()`. */
 export const stopCases: readonly Case[] = [
@@ -101,7 +102,7 @@ export const stopCases: readonly Case[] = [
       const id = await stage.build({ kinds: [stage.kind("k")] }).enqueue("k");
       const store = await stage.store();
       assertEquals((await store.get(id))!.state, "pending");
-      assertEquals((await store.beat("nobody")).owners, []);
+      assertEquals(await ownersOf(store), []);
     },
   },
   {
@@ -146,7 +147,7 @@ export const stopCases: readonly Case[] = [
       }
       const store = await stage.store();
       assertEquals((await store.get(id))!.state, "completed");
-      assertEquals((await store.beat("nobody")).owners, []);
+      assertEquals(await ownersOf(store), []);
     },
   },
 ];
