@@ -17,7 +17,7 @@ async function plant(files: Readonly<Record<string, string>>): Promise<string> {
     "embedded/mod.ts": 'import "../ports/mod.ts"; import "node:process";',
     "programs/worker.ts": 'import "../mod.ts"; import "../embedded/mod.ts";',
     "programs/demo/handler.ts": 'import "postgres"; import "../../mod.ts";',
-    "tests/conformance/mod.ts": 'import "../../ports/mod.ts";',
+    "tests/conformance/mod.ts": 'import "../../ports/mod.ts"; import "../support/assert.ts";',
     "tests/support/assert.ts": 'import "node:assert/strict";',
     "runtime/mod_test.ts": 'import "../tests/support/assert.ts"; import "./mod.ts";',
     "examples/app.ts": 'import "postgres"; import "../mod.ts";',
@@ -66,7 +66,7 @@ Deno.test("findViolations() finds one planted sample for each rule", async () =>
     "programs/driver.ts": ["postgres", "npm:postgres@3.4.9"],
     "programs/tests.ts": ["../tests/support/assert.ts", "tests/support/assert.ts"],
     "programs/demo/tests.ts": ["../../tests/support/assert.ts", "tests/support/assert.ts"],
-    "tests/conformance/support.ts": ["../support/assert.ts", "tests/support/assert.ts"],
+    "tests/conformance/runtime.ts": ["../../runtime/mod.ts", "runtime/mod.ts"],
     "tests/conformance/root.ts": ["../../mod.ts", "mod.ts"],
     "workers/remote.ts": ["data:text/javascript,1", "data:text/javascript,1"],
   };
