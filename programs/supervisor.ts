@@ -40,7 +40,11 @@ function log(level: string, event: string, fields: Record<string, string | numbe
     supervisor: Deno.pid,
     ...fields,
   });
-  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
+  try {
+    Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
+  } catch {
+    // Whoever read it has gone. That is no reason to leave the worker alone.
+  }
 }
 
 function start(): void {

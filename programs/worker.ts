@@ -124,7 +124,7 @@ class WorkerProgram {
     });
     tellSupervisor("SIGUSR2");
     const timer = setTimeout(endAtOnce, RECYCLE_MS_MAX);
-    await this.#runtime?.stop().catch((error) => {
+    await this.#runtime?.stop(RECYCLE_GRACE_MS).catch((error) => {
       this.#log.error("could not stop in order", { error: (error as Error).message });
     });
     clearTimeout(timer);

@@ -12,7 +12,7 @@ import { EMBEDDED_VERSIONS, startEmbedded } from "../embedded/mod.ts";
 import { readSummary, type Summary } from "./test_summary.ts";
 
 /** What runs on every version: whatever talks to PostgreSQL. */
-const MATRIX = /^(adapters\/postgres|tests\/(integration|conformance|postgres))\//;
+const MATRIX = /^(adapters\/postgres\/|tests\/integration\/|tests\/conformance_postgres)/;
 
 /** Programs that some tests need. */
 const PROGRAMS = [

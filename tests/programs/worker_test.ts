@@ -6,8 +6,8 @@ import {
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
+import postgres from "postgres";
 import { createRuntime, type PostgresRuntime } from "../../mod.ts";
-import { createPostgresStore } from "../../adapters/postgres/mod.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 import shop from "./apps/shop.ts";
 import { cpuMs, descendants, Program, residentBytes } from "./program.ts";
@@ -47,9 +47,9 @@ class Stage implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.runtime.stop();
-    const store = createPostgresStore({ url: this.url, schema: this.schema });
-    await store.migrateDown();
-    await store.close();
+    const sql = postgres(this.url, { max: 1, onnotice: () => {} });
+    await sql`drop schema ${sql(this.schema)} cascade`;
+    await sql.end();
   }
 }
 
@@ -133,6 +133,29 @@ Deno.test("a handler that can't be ended: the next worker is up, and soon no cor
   await new Promise((resolve) => setTimeout(resolve, 1000));
   assertLess(await cpuMs(second) - before, 500);
   assertEquals(program.log.filter((line) => line.event === "worker starting").length, 2);
+  program.signal("SIGTERM");
+  assertEquals((await program.end()).code, 0);
+});
+
+Deno.test("a worker that recycles itself lets short jobs end, and gives long ones back uncharged", async () => {
+  await using stage = await Stage.open();
+  await using program = stage.worker(["--threads", "2"]);
+  await program.event("started");
+  const short = await stage.runtime.enqueue("shop.sleep", { ms: 2500 });
+  const long = await stage.runtime.enqueue("shop.sleep", { ms: 12_000 });
+  await stage.untilRunning(short);
+  await stage.untilRunning(long);
+  const spin = await stage.runtime.enqueue("shop.spin");
+  await program.event("worker recycles itself, starting the next");
+  const ended = await stage.runtime.wait(short, 20_000);
+  assertEquals(ended.done && ended.output, "attempt 1");
+  await program.event("recycled");
+  await gone(await workerPid(program));
+  await stage.untilRunning(long);
+  const { attempt, errors } = (await stage.runtime.get(long))!;
+  assertEquals({ attempt, errors }, { attempt: 1, errors: [] });
+  assertEquals((await stage.runtime.get(spin))?.state, "discarded");
+  await stage.runtime.cancel(long);
   program.signal("SIGTERM");
   assertEquals((await program.end()).code, 0);
 });

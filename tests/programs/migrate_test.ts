@@ -1,0 +1,68 @@
+import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
+import postgres from "postgres";
+import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
+import { Program } from "./program.ts";
+
+async function run(...args: string[]): Promise<Program> {
+  const program = new Program("migrate", args, { env: { DATABASE_URL: await testDatabaseUrl() } });
+  await program.end();
+  return program;
+}
+
+Deno.test("the migrate program makes the tables, again changes nothing, and removes them", async () => {
+  const sql = postgres(await testDatabaseUrl(), { max: 1, onnotice: () => {} });
+  const schema = `With "quotes" ${uniqueSchema()}`;
+  const tables = async () => {
+    const rows = await sql`select tablename from pg_tables where schemaname = ${schema} order by 1`;
+    return rows.map((row) => row.tablename as string);
+  };
+  try {
+    assertEquals((await (await run("--schema", schema)).end()).code, 0);
+    const made = await tables();
+    assert(made.includes("job"), made.join(", "));
+    assertEquals((await (await run("--schema", schema)).end()).code, 0);
+    assertEquals(await tables(), made);
+    assertEquals((await (await run("--schema", schema, "--down", "0")).end()).code, 0);
+    assertFalse((await tables()).includes("job"));
+  } finally {
+    await sql`drop schema if exists ${sql(schema)} cascade`;
+    await sql.end();
+  }
+});
+
+Deno.test("--print-sql prints what people can run themselves, and the runtime accepts the outcome", async () => {
+  const sql = postgres(await testDatabaseUrl(), { max: 1, onnotice: () => {} });
+  const schema = uniqueSchema();
+  try {
+    const up = await run("--schema", schema, "--print-sql");
+    assertEquals((await up.end()).code, 0);
+    await sql.unsafe(up.stdout);
+    const version = async () =>
+      (await sql.unsafe(`select max(version) as version from ${schema}.migration`))[0];
+    const printed = await version();
+    await run("--schema", schema);
+    assertEquals(await version(), printed);
+    const down = await run("--schema", schema, "--print-sql", "--down", "0");
+    await sql.unsafe(down.stdout);
+    assertEquals(
+      (await sql`select 1 from pg_tables where schemaname = ${schema} and tablename = 'job'`).length,
+      0,
+    );
+  } finally {
+    await sql.unsafe(`drop schema if exists ${schema} cascade`);
+    await sql.end();
+  }
+});
+
+Deno.test("the migrate program names what it can't use, and helps", async () => {
+  const wrong = await run("--down", "one");
+  assertEquals((await wrong.end()).code, 2);
+  assertStringIncludes(wrong.stderr, "--down one: expected an integer");
+  assertEquals((await (await run("--print-sql", "--down", "3")).end()).code, 2);
+  const unreachable = new Program("migrate", [], {
+    env: { DATABASE_URL: "postgres://a:s3cret@127.0.0.1:1/b" },
+  });
+  assertEquals((await unreachable.end()).code, 1);
+  assertFalse((unreachable.stdout + unreachable.stderr).includes("s3cret"));
+  assertStringIncludes((await run("--help")).stdout, "Usage: deno task migrate");
+});
