@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { CompositionError } from "../../../ports/errors.ts";
 import type { Case } from "../case.ts";
+import { eventually } from "../eventually.ts";
 import type { Action } from "../handlers/act.ts";
 
 const CRASHES: readonly (readonly [string, Action])[] = [
@@ -46,6 +47,39 @@ export const crashCases: readonly Case[] = [
         const done = await stage.until(runtime, id, "completed");
         assertEquals([done.attempt, done.errors], [1, []]);
       }
+    },
+  },
+  {
+    name: "a rejection that comes after its job has ended is blamed on no job",
+    needs: "canEndHandlers",
+    async run(stage) {
+      const runtime = await stage.start({ kinds: [stage.kind("k", { maxAttempts: 1 })] });
+      const gate = stage.gate();
+      const first = await runtime.enqueue("k", stage.act({ do: "reject later", ms: 50 }));
+      const others = await runtime.enqueueMany(
+        Array.from({ length: 6 }, () => ({ kind: "k", args: stage.act({ do: "hold", until: gate.path }) })),
+      );
+      assertEquals((await stage.until(runtime, first, "completed")).output, "returned before");
+      const ended = stage.journal().find(({ id, what }) => id === first && what === "end")!.at;
+      await eventually(() => Date.now() - ended > 150);
+      gate.open();
+      for (const id of others) {
+        const job = await stage.until(runtime, id, "completed");
+        assertEquals([job.attempt, job.errors], [1, []]);
+      }
+      assertEquals((await runtime.get(first))!.errors, []);
+    },
+  },
+  {
+    name: "a kind in a host process works as any other, and a crash there is a failed attempt of its own",
+    needs: "canEndHandlers",
+    async run(stage) {
+      const kinds = [stage.kind("far", { isolation: "process", maxAttempts: 2 })];
+      const runtime = await stage.start({ kinds });
+      const id = await runtime.enqueue("far", stage.act({ do: "exit" }, { do: "context" }));
+      const job = await stage.until(runtime, id, "completed", 8000);
+      assertEquals([job.attempt, job.errors.length], [2, 1]);
+      assertEquals((job.output as { id: string }).id, id);
     },
   },
   {

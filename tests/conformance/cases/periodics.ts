@@ -145,6 +145,30 @@ export const periodicCases: readonly Case[] = [
     },
   },
   {
+    name: "the last 20 runs of a periodic are kept, newest first, also when their jobs are purged",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      const job = bareJob("periodic:sweep", null, { queue: "maintenance", maxAttempts: 1 });
+      await ghost.store.periodics(["sweep"]);
+      const ids: string[] = [];
+      for (let tick = 1; tick <= 23; tick++) {
+        const expectedMs = tick === 1 ? null : tick - 1;
+        ids.push((await ghost.store.takeTick({ periodic: "sweep", expectedMs, tickMs: tick, job }))!);
+        const [claimed] = await ghost.claim(1, 1, "maintenance");
+        const { id, run } = claimed!;
+        await ghost.store.settle(ghost.id, [{ id, run, to: "completed", output: `${tick}`, error: null }]);
+      }
+      await eventually(async () => {
+        await ghost.store.purge({ completedMs: 0, othersMs: 0, limit: 100 });
+        return (await ghost.store.list({ limit: 10 })).length === 0;
+      });
+      const [row] = await ghost.store.periodics(["sweep"]);
+      assertEquals(row!.runs.map(({ jobId }) => jobId), ids.toReversed().slice(0, 20));
+      assertEquals(row!.runs.map(({ output }) => output), Array.from({ length: 20 }, (_, n) => 23 - n));
+      assertEquals(row!.lastTickMs, 23);
+    },
+  },
+  {
     name: "a failed run is not retried: it is recorded with its error, and the next tick is the retry",
     async run(stage) {
       const runtime = await stage.start({ periodics: [await failing(stage, HOUR)] });

@@ -126,6 +126,23 @@ export const rescueCases: readonly Case[] = [
     },
   },
   {
+    name: "a rescue leaves a job alone that another process has claimed since",
+    async run(stage) {
+      const [dead, other] = [await stage.ghost(), await stage.ghost()];
+      await dead!.store.insert([bareJob("k", {})]);
+      const [old] = await dead!.claim(1);
+      const { id, run } = old!;
+      const release = { id, run, to: "release", delayMs: 0, error: null, alone: false } as const;
+      await dead!.store.settle(dead!.id, [release]);
+      await other!.claim(1);
+      const before = await other!.store.get(id);
+      const beat = (await other!.beatOf(dead!.id))!;
+      const rescued = await other!.store.rescue(dead!.id, beat, LOST);
+      assertEquals([rescued.retried, rescued.released, rescued.complete], [[], [], true]);
+      assertEquals(await other!.store.get(id), before);
+    },
+  },
+  {
     name: "a rescue with a heartbeat that has moved on changes nothing",
     async run(stage) {
       const ghost = await stage.ghost();

@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import type { Settlement } from "../../../ports/store.ts";
 import type { Case } from "../case.ts";
 import { bareJob } from "../stage.ts";
 
@@ -62,6 +63,28 @@ export const runCases: readonly Case[] = [
       const { id, run } = claimed[0]!;
       const end = { id, run, to: "completed", output: null, error: null } as const;
       assertEquals((await two!.store.settle(two!.id, [end])).settled.length, 1);
+    },
+  },
+  {
+    name: "a run that ends after a cancel was asked for ends cancelled, whatever end is written",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      await ghost.store.insert(Array.from({ length: 5 }, (_, n) => bareJob("k", { n })));
+      const claimed = await ghost.claim(5);
+      for (const { id } of claimed) await ghost.store.cancel(id);
+      const error = { class: "error", message: "no" } as const;
+      const ends = claimed.map(({ id, run }, index): Settlement => {
+        if (index === 0) return { id, run, to: "completed", output: "1", error: null };
+        if (index === 1) return { id, run, to: "discarded", output: null, error };
+        const to = (["retry", "snooze", "release"] as const)[index - 2]!;
+        return { id, run, to, delayMs: 0, error: to === "retry" ? error : null, alone: false };
+      });
+      const { settled } = await ghost.store.settle(ghost.id, ends);
+      assertEquals(settled.map(({ state }) => state), Array.from({ length: 5 }, () => "cancelled"));
+      for (const { id } of claimed) {
+        const job = (await ghost.store.get(id))!;
+        assertEquals([job.state, job.output, job.cancelRequested], ["cancelled", null, false]);
+      }
     },
   },
   {

@@ -38,7 +38,9 @@ export type Action =
   | { readonly do: "spin" }
   | { readonly do: "exit" }
   | { readonly do: "close" }
-  | { readonly do: "reject" };
+  | { readonly do: "reject" }
+  /** Returns, and leaves a promise behind that rejects so many ms later. */
+  | { readonly do: "reject later"; readonly ms: number };
 
 /** The args of the suite's handler. */
 export interface ActArgs {
@@ -125,6 +127,9 @@ async function perform(action: Action, args: Json, ctx: JobContext): Promise<Jso
     case "reject":
       Promise.reject(new Error("a stray rejection"));
       return await new Promise(() => {});
+    case "reject later":
+      setTimeout(() => Promise.reject(new Error("a late rejection")), action.ms);
+      return "returned before";
   }
 }
 
