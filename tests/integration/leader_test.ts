@@ -1,0 +1,88 @@
+import { assert, assertEquals, assertGreaterOrEqual } from "@std/assert";
+import { eventually } from "../conformance/eventually.ts";
+import type { Program } from "../programs/program.ts";
+import type { Settings } from "../../runtime/mod.ts";
+import { testDatabaseUrl } from "../support/test_database.ts";
+import { Site } from "./support/site.ts";
+import { TcpProxy } from "./support/tcp_proxy.ts";
+
+const PERIOD_MS = 300;
+
+/** Two workers with the same periodic, the leader first. */
+async function twoLeaders(
+  site: Site,
+  settings: Partial<Settings> = {},
+  leaderUrl?: string,
+): Promise<[Program, Program]> {
+  const config = { tick: { everyMs: PERIOD_MS, journal: site.journal.path }, settings };
+  const leader = await site.working({ ...config, ...(leaderUrl === undefined ? {} : { url: leaderUrl }) });
+  await leader.event("leading");
+  return [leader, await site.working(config)];
+}
+
+/** Waits for so many runs after now. */
+async function runs(site: Site, count: number): Promise<void> {
+  const before = site.journal.starts().length;
+  await eventually(() => site.journal.starts().length >= before + count, 20_000);
+}
+
+/** The ticks that were taken, each told by the job that it made: more than one a slot is a fault. */
+function assertOnePerSlot(site: Site): void {
+  const starts = site.journal.starts();
+  assertEquals(new Set(starts.map(({ id }) => id)).size, starts.length, "a job ran twice");
+  const ids = starts.map(({ id }) => Number(id)).sort((one, other) => one - other);
+  // A run starts when its tick is taken, so more runs than slots in the whole span show a slot that was taken twice.
+  const spanMs = starts.at(-1)!.at - starts[0]!.at;
+  const slots = Math.ceil(spanMs / PERIOD_MS) + 1;
+  assert(ids.length <= slots, `${ids.length} runs in ${slots} slots`);
+}
+
+Deno.test("a leader frozen past its lease: the other leads, and the thawed one takes no slot again", async () => {
+  await using site = await Site.open();
+  const [leader, other] = await twoLeaders(site);
+  await runs(site, 3);
+  leader.signal("SIGSTOP");
+  await other.event("leading");
+  await runs(site, 4);
+  leader.signal("SIGCONT");
+  await runs(site, 10);
+  assertOnePerSlot(site);
+  assertEquals(other.log.some((line) => line.event === "no longer leading"), false);
+});
+
+Deno.test("a leader whose connections are cut for longer than its lease: one job per slot all the while", async () => {
+  await using site = await Site.open();
+  await using proxy = new TcpProxy(await testDatabaseUrl());
+  const [leader, other] = await twoLeaders(site, {}, proxy.url);
+  await runs(site, 3);
+  proxy.refuse();
+  await other.event("leading");
+  await runs(site, 3);
+  proxy.restore();
+  await leader.event("heartbeat renewed, starting jobs again");
+  await runs(site, 10);
+  assertOnePerSlot(site);
+});
+
+Deno.test("two workers of one host and one name are two leaders, each known by its own id", async () => {
+  await using site = await Site.open();
+  const [leader, other] = await twoLeaders(site);
+  // The name is for people alone. Here both get the same.
+  await site.sql.unsafe(`update ${site.schema}.worker set name = 'twin:1'`);
+  await runs(site, 5);
+  leader.signal("SIGTERM");
+  await other.event("leading");
+  await runs(site, 5);
+  assertOnePerSlot(site);
+  const leading = await site.sql.unsafe(`select owner from ${site.schema}.leader`);
+  assertEquals(leading.map((row) => row.owner), [(await other.event("started")).owner]);
+});
+
+Deno.test("retention that deletes at once gives no slot a second job", async () => {
+  await using site = await Site.open();
+  await twoLeaders(site, { retentionCompletedMs: 0, purgeMs: 50 });
+  await runs(site, 10);
+  await eventually(async () => (await site.runtime.list({ kind: "periodic:tick", state: "completed" })).length <= 1);
+  assertOnePerSlot(site);
+  assertGreaterOrEqual(site.journal.starts().length, 10);
+});

@@ -1,0 +1,9 @@
+import type { JobContext, Json } from "../../../../ports/mod.ts";
+import { note } from "./journaled.ts";
+
+/** Ends its whole process, as the system does when memory runs out. */
+export default function bomb(args: Json, ctx: JobContext): Promise<never> {
+  note(args, ctx, "start");
+  Deno.kill(Deno.pid, "SIGKILL");
+  return new Promise(() => {});
+}

@@ -1,0 +1,9 @@
+import type { JobContext, Json } from "../../../../ports/mod.ts";
+import { note } from "./journaled.ts";
+
+/** Uses up all the memory that it can get. */
+export default function hog(args: Json, ctx: JobContext): never {
+  note(args, ctx, "start");
+  const held: number[][] = [];
+  for (;;) held.push(new Array(100_000).fill(held.length));
+}

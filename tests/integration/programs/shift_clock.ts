@@ -1,0 +1,16 @@
+/** Moves this process's clock by `CLOCK_SHIFT_MS`, before anything else is loaded. */
+const shiftMs = Number(Deno.env.get("CLOCK_SHIFT_MS") ?? 0);
+
+if (shiftMs !== 0) {
+  const TrueDate = Date;
+  globalThis.Date = class extends TrueDate {
+    constructor(...args: unknown[]) {
+      if (args.length === 0) super(TrueDate.now() + shiftMs);
+      else super(...args as [number]);
+    }
+
+    static override now(): number {
+      return TrueDate.now() + shiftMs;
+    }
+  } as DateConstructor;
+}

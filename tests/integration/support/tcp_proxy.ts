@@ -1,0 +1,120 @@
+interface Passage {
+  readonly client: Deno.Conn;
+  readonly server: Deno.Conn;
+}
+
+/** Stands between a program and a database, and does what a network does at its worst. */
+export class TcpProxy implements AsyncDisposable {
+  readonly #listener: Deno.Listener;
+  readonly #target: { hostname: string; port: number };
+  readonly #passages = new Set<Passage>();
+  readonly #pumps = new Set<Promise<void>>();
+  readonly #url: URL;
+  #refuses = false;
+  #frozen: PromiseWithResolvers<void> | null = null;
+  #cutAtAnswer = 0;
+
+  /** Listens on a free port, in front of a database. */
+  constructor(url: string) {
+    this.#url = new URL(url);
+    this.#target = { hostname: this.#url.hostname, port: Number(this.#url.port || 5432) };
+    this.#listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    this.#pumps.add(this.#accept());
+  }
+
+  /** The database's URL, through here. */
+  get url(): string {
+    const url = new URL(this.#url);
+    url.hostname = "127.0.0.1";
+    url.port = String((this.#listener.addr as Deno.NetAddr).port);
+    return url.href;
+  }
+
+  /** How many connections are open. */
+  get open(): number {
+    return this.#passages.size;
+  }
+
+  /** Breaks all connections. */
+  cut(): void {
+    for (const passage of [...this.#passages]) this.#end(passage);
+  }
+
+  /** Breaks all connections and takes none. */
+  refuse(): void {
+    this.#refuses = true;
+    this.cut();
+  }
+
+  /** Holds back every byte, as a network does that swallows packets. */
+  freeze(): void {
+    this.#frozen ??= Promise.withResolvers();
+  }
+
+  /** Breaks a connection instead of passing on the next `count` answers: what was asked has taken effect. */
+  cutAtAnswer(count: number): void {
+    this.#cutAtAnswer = count;
+  }
+
+  /** All is well again. */
+  restore(): void {
+    this.#refuses = false;
+    this.#cutAtAnswer = 0;
+    this.#frozen?.resolve();
+    this.#frozen = null;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.restore();
+    this.#listener.close();
+    this.cut();
+    await Promise.allSettled(this.#pumps);
+  }
+
+  async #accept(): Promise<void> {
+    for await (const client of this.#listener) {
+      if (this.#refuses) {
+        client.close();
+        continue;
+      }
+      try {
+        const passage = { client, server: await Deno.connect(this.#target) };
+        this.#passages.add(passage);
+        this.#pumps.add(this.#pump(passage, "client", "server"));
+        this.#pumps.add(this.#pump(passage, "server", "client"));
+      } catch {
+        client.close();
+      }
+    }
+  }
+
+  async #pump(passage: Passage, from: "client" | "server", to: "client" | "server"): Promise<void> {
+    const buffer = new Uint8Array(64 * 1024);
+    try {
+      for (;;) {
+        const size = await passage[from].read(buffer);
+        if (size === null) break;
+        await this.#frozen?.promise;
+        if (from === "server" && this.#cutAtAnswer > 0) {
+          this.#cutAtAnswer--;
+          break;
+        }
+        for (let sent = 0; sent < size;) sent += await passage[to].write(buffer.subarray(sent, size));
+      }
+    } catch {
+      // One of the two has ended.
+    }
+    this.#end(passage);
+  }
+
+  #end(passage: Passage): void {
+    if (!this.#passages.delete(passage)) return;
+    for (const end of [passage.client, passage.server]) {
+      try {
+        end.close();
+      } catch {
+        // It is closed.
+      }
+    }
+  }
+}
