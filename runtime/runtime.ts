@@ -56,8 +56,9 @@ const PURGE_STEP = 1000;
 const STOP_EXTRA_MS = 2800;
 /** The part of that which is kept for the last writes, in ms. What is not written is rescued by another process. */
 const DRAIN_MS = 600;
-/** How long each connection's end is waited for, in ms. */
+/** How long each step of the end is waited for, in ms: at most, and when the time of `stop()` is used up. */
 const CLOSE_MS = 1000;
+const CLOSE_MS_MIN = 40;
 
 /** What a runtime is built of. */
 export interface RuntimeOptions extends CompositionInput {
@@ -305,15 +306,15 @@ class StoreRuntime implements WorkingRuntime {
     const worked = this.#phase !== "new";
     const deadline = performance.now() + graceMs + STOP_EXTRA_MS;
     this.#phase = "stopping";
-    await this.#starting?.catch(() => {});
+    if (this.#starting) await within(this.#starting, deadline - DRAIN_MS - performance.now());
     if (worked) await this.#stopWorking(graceMs, deadline);
-    await this.#waiters.stop();
+    await within(this.#waiters.stop(), closeMs(deadline));
     await this.#executor.stop();
-    await within(Promise.allSettled(this.#calls), CLOSE_MS);
+    await within(Promise.allSettled(this.#calls), closeMs(deadline));
     this.#phase = "stopped";
-    await within(this.#signaller.flush(), CLOSE_MS);
-    if (this.#subscription) await within(this.#subscription.then((each) => each.close()), CLOSE_MS);
-    await within(this.#store.close(), CLOSE_MS);
+    await within(this.#signaller.flush(), closeMs(deadline));
+    if (this.#subscription) await within(this.#subscription.then((each) => each.close()), closeMs(deadline));
+    await within(this.#store.close(), closeMs(deadline));
     if (worked) this.#log.info("stopped");
   }
 
@@ -343,7 +344,7 @@ class StoreRuntime implements WorkingRuntime {
     const off = this.#heart.stop(drained).catch((error) => {
       this.#log.warn("not taken off the record, that happens by itself", { error: errorText(error) });
     });
-    await within(off, CLOSE_MS);
+    await within(off, closeMs(deadline));
   }
 
   async #resign(): Promise<void> {
@@ -462,6 +463,11 @@ function workedQueues(composition: Composition, asked: readonly string[] | undef
     if (!composition.queues.has(queue)) throw new UndeclaredQueueError(queue, declared);
   }
   return asked === undefined ? declared : [...new Set(asked)];
+}
+
+/** How long the next step of the end may take. Without a database every step would take all of its time. */
+function closeMs(deadline: number): number {
+  return Math.min(CLOSE_MS, Math.max(CLOSE_MS_MIN, deadline - performance.now()));
 }
 
 /** Whether something ends within a bound. A failure counts as an end. */
