@@ -27,7 +27,10 @@ Deno.test("the database is restarted hard, twice, while jobs run: the worker liv
   assertEquals([job.attempt, job.run, job.errors], [1, 1, []]);
   assertEquals(site.journal.starts(held).length, 1);
   const troubles = worker.log.filter((line) => line.level === "warn" || line.level === "error");
-  assert(troubles.length <= 40, `${troubles.length} lines of trouble for two outages of less than a second or so`);
+  assert(
+    troubles.length <= 40,
+    `${troubles.length} lines of trouble for two outages of less than a second or so`,
+  );
   worker.signal("SIGTERM");
   assertEquals((await worker.end()).code, 0);
 });
@@ -48,5 +51,8 @@ Deno.test("an outage shorter and longer than the heartbeat rescues nobody", asyn
     const job = await site.until(id, "completed");
     assertEquals([job.attempt, job.run, job.errors], [1, 1, []]);
   }
-  assertEquals(workers.flatMap(({ log }) => log).filter((line) => /rescued|taken for dead/.test(line.event)), []);
+  assertEquals(
+    workers.flatMap(({ log }) => log).filter((line) => /rescued|taken for dead/.test(line.event)),
+    [],
+  );
 });

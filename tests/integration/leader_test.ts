@@ -59,7 +59,7 @@ Deno.test("a leader whose connections are cut for longer than its lease: one job
   await other.event("leading");
   await runs(site, 3);
   proxy.restore();
-  await leader.event("heartbeat renewed, starting jobs again");
+  await leader.event("listen.recovered");
   await runs(site, 10);
   assertOnePerSlot(site);
 });
@@ -82,7 +82,9 @@ Deno.test("retention that deletes at once gives no slot a second job", async () 
   await using site = await Site.open();
   await twoLeaders(site, { retentionCompletedMs: 0, purgeMs: 50 });
   await runs(site, 10);
-  await eventually(async () => (await site.runtime.list({ kind: "periodic:tick", state: "completed" })).length <= 1);
+  await eventually(async () =>
+    (await site.runtime.list({ kind: "periodic:tick", state: "completed" })).length <= 1
+  );
   assertOnePerSlot(site);
   assertGreaterOrEqual(site.journal.starts().length, 10);
 });

@@ -25,7 +25,9 @@ Deno.test("the listener's connection is ended: what is enqueued in the gap and a
 Deno.test("args of any size and the longest schema name wake an idle worker", async () => {
   await using site = await Site.open({ config: { settings: { pollMs: 60_000 } } });
   await site.working();
-  for (const note of ["a".repeat(7900), "\u{1f600}".repeat(7900), "b".repeat(20_000), "c".repeat(1_000_000)]) {
+  for (
+    const note of ["a".repeat(7900), "\u{1f600}".repeat(7900), "b".repeat(20_000), "c".repeat(1_000_000)]
+  ) {
     const began = performance.now();
     const plain = await site.runtime.enqueue("plain", { ...site.args(), note });
     await site.started(plain);

@@ -82,7 +82,7 @@ function kind(name: KindName, inline: boolean): Kind {
     maxAttempts: 3,
     timeout: 60_000,
     backoff: () => 100,
-    handler: inline ? handler : module,
+    handler: inline && name !== "capped" ? handler : module,
     ...(name === "capped" ? { memory: 128 * 1024 * 1024 } : {}),
   };
 }
@@ -90,7 +90,14 @@ function kind(name: KindName, inline: boolean): Kind {
 function ticking({ tick }: WorkerConfig): { periodics: readonly Periodic[] } {
   if (tick === undefined) return { periodics: [] };
   const write: Handler = (_args, ctx) => {
-    const entry = { event: "start", id: ctx.id, attempt: ctx.attempt, pid: Deno.pid, at: Date.now(), mark: null };
+    const entry = {
+      event: "start",
+      id: ctx.id,
+      attempt: ctx.attempt,
+      pid: Deno.pid,
+      at: Date.now(),
+      mark: null,
+    };
     Deno.writeTextFileSync(tick.journal, JSON.stringify(entry) + "\n", { append: true });
   };
   return { periodics: [{ name: "tick", every: tick.everyMs, handler: write }] };

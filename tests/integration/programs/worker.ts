@@ -5,7 +5,10 @@ import { runtimeOptions, type WorkerConfig } from "./composition.ts";
 
 const config: WorkerConfig = JSON.parse(Deno.args[0] ?? "{}");
 const encoder = new TextEncoder();
-const log = createLog({ level: "debug", write: (line) => Deno.stdout.writeSync(encoder.encode(line + "\n")) });
+const log = createLog({
+  level: "debug",
+  write: (line) => Deno.stdout.writeSync(encoder.encode(line + "\n")),
+});
 
 const runtime = createRuntime({ ...runtimeOptions(config), log });
 const ended = Promise.withResolvers<void>();
@@ -22,7 +25,9 @@ try {
   log.info("ended");
   Deno.exit(0);
 } catch (error) {
-  log.error("not started", { error: error instanceof Error ? `${error.name}: ${error.message}` : String(error) });
+  log.error("not started", {
+    error: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
+  });
   await runtime.stop();
   Deno.exit(3);
 }

@@ -115,7 +115,9 @@ export class Site implements AsyncDisposable {
     await this.sql.end({ timeout: 2 });
     for (const { stderr } of this.#workers) {
       // An uncaught error or an unhandled rejection is told there, and nothing else is.
-      if (/uncaught|unhandled|panic/i.test(stderr)) throw new AssertionError(`A worker program said:\n${stderr}`);
+      if (/uncaught|unhandled|panic/i.test(stderr)) {
+        throw new AssertionError(`A worker program said:\n${stderr}`);
+      }
     }
   }
 }
