@@ -19,6 +19,13 @@ export const SUITE_SETTINGS: Partial<Settings> = {
   stopGraceMs: 1000,
 };
 
+/** Settings under which only a signal finds a job in time: a poll or a heartbeat would come too late. */
+export const SIGNALS_ALONE: Partial<Settings> = {
+  pollMs: 60_000,
+  heartbeatMs: 60_000,
+  lostAfterMs: 120_000,
+};
+
 /** What ignores its signal for so long is ended, in ms. */
 export const SUITE_GRACE_MS = 200;
 

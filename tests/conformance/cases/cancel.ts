@@ -1,6 +1,7 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
 import type { Case } from "../case.ts";
 import { eventually, pause } from "../eventually.ts";
+import { SIGNALS_ALONE } from "../stage.ts";
 
 /** Calling jobs off. */
 export const cancelCases: readonly Case[] = [
@@ -105,7 +106,7 @@ export const cancelCases: readonly Case[] = [
     name: "a cancel reaches a job that another runtime runs",
     async run(stage) {
       const kinds = [stage.kind("k")];
-      const working = await stage.start({ kinds });
+      const working = await stage.start({ kinds, settings: SIGNALS_ALONE });
       const asking = stage.build({ kinds });
       const id = await asking.enqueue("k", stage.act({ do: "hold", until: stage.gate().path }));
       await stage.untilStarted(id);

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InvalidJsonError, TooLargeError } from "../../../ports/errors.ts";
 import type { Case } from "../case.ts";
 import { eventually, pause } from "../eventually.ts";
-import { bareJob } from "../stage.ts";
+import { bareJob, SIGNALS_ALONE } from "../stage.ts";
 
 const REFUSED: readonly (readonly [string, unknown, string])[] = [
   ["U+0000 in a text", { note: "a\u0000b" }, "args.note"],
@@ -57,7 +57,7 @@ export const edgeCases: readonly Case[] = [
   {
     name: "args of any size wake an idle runtime, inside a transaction and outside",
     async run(stage) {
-      const runtime = await stage.start({ kinds: [stage.kind("k")], settings: { pollMs: 60_000 } });
+      const runtime = await stage.start({ kinds: [stage.kind("k")], settings: SIGNALS_ALONE });
       await pause(300);
       for (
         const note of ["a".repeat(7900), "\u{1f600}".repeat(7900), "b".repeat(20_000), "c".repeat(1_000_000)]

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Case } from "../case.ts";
 import { eventually, pause } from "../eventually.ts";
-import { bareJob } from "../stage.ts";
+import { bareJob, SIGNALS_ALONE } from "../stage.ts";
 
 /** Queues, wake-ups and kinds of other programs. */
 export const queueCases: readonly Case[] = [
@@ -80,7 +80,7 @@ export const queueCases: readonly Case[] = [
     name: "a job wakes an idle runtime of another process without waiting for a poll",
     async run(stage) {
       const kinds = [stage.kind("k")];
-      const working = await stage.start({ kinds, settings: { pollMs: 60_000 } });
+      const working = await stage.start({ kinds, settings: SIGNALS_ALONE });
       const asking = stage.build({ kinds });
       await pause(300);
       for (let n = 0; n < 3; n++) {

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/asser
 import { InvalidJsonError } from "../../../ports/errors.ts";
 import type { Case } from "../case.ts";
 import { pause } from "../eventually.ts";
+import { SIGNALS_ALONE } from "../stage.ts";
 
 /** Work inside the caller's transaction. */
 export const transactionCases: readonly Case[] = [
@@ -64,7 +65,7 @@ export const transactionCases: readonly Case[] = [
   {
     name: "a job that commits wakes an idle runtime without waiting for a poll",
     async run(stage) {
-      const runtime = await stage.start({ kinds: [stage.kind("k")], settings: { pollMs: 60_000 } });
+      const runtime = await stage.start({ kinds: [stage.kind("k")], settings: SIGNALS_ALONE });
       await pause(300);
       const id = await stage.transaction(({ tx }) =>
         runtime.with(tx).enqueue("k", stage.act({ do: "return" }))

@@ -1,6 +1,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { InvalidOptionError } from "../../../ports/errors.ts";
 import type { Case } from "../case.ts";
+import { pause } from "../eventually.ts";
+import { SIGNALS_ALONE } from "../stage.ts";
 
 /** `wait(id, maxMs)`. */
 export const waitCases: readonly Case[] = [
@@ -104,12 +106,13 @@ export const waitCases: readonly Case[] = [
     name: "wait resolves for a job that another runtime runs",
     async run(stage) {
       const kinds = [stage.kind("k")];
-      const asking = stage.build({ kinds });
+      const asking = stage.build({ kinds, settings: SIGNALS_ALONE });
       await stage.start({ kinds });
       const gate = stage.gate();
       const id = await asking.enqueue("k", stage.act({ do: "hold", until: gate.path }));
       await stage.untilStarted(id);
       const answer = asking.wait(id, 5000);
+      await pause(300);
       gate.open();
       assertEquals((await answer).done, true);
     },
