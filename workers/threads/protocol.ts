@@ -29,6 +29,8 @@ export const COUNTER = {
   progress: 1,
   /** 1 + the slot whose handler's synchronous first part runs; 0 when none does. */
   current: 2,
+  /** 1 once a handler has been called in the thread. */
+  everStarted: 3,
 } as const;
 
 /** Where the slots begin in the shared memory. */

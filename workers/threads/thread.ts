@@ -51,8 +51,6 @@ export class Thread {
   readonly capacity: number;
   /** Whether it answered once. */
   ready = false;
-  /** Whether a handler was ever called in it. */
-  everStarted = false;
   /** Whether it takes no more attempts, and ends when it has none. */
   retiring = false;
   /** Whether it has ended, or is given up. */
@@ -88,6 +86,11 @@ export class Thread {
     };
     this.#worker.onmessageerror = () => observer.died(this, "a message of it could not be read");
     this.#worker.postMessage({ shared, completion } satisfies ThreadSetup);
+  }
+
+  /** Whether a handler was ever called in it. */
+  get everStarted(): boolean {
+    return Atomics.load(this.#shared, COUNTER.everStarted) === 1;
   }
 
   /** Whether one more attempt fits. */

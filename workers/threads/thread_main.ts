@@ -145,6 +145,7 @@ class ThreadMain {
 
   #runJob(job: Job, handler: Handler, args: string, plain: boolean): void {
     job.started = true;
+    Atomics.store(this.#shared, COUNTER.everStarted, 1);
     Atomics.store(this.#shared, COUNTER.current, job.slot + 1);
     const ending = plain
       ? runPlain(handler as (input: Json) => unknown, args)

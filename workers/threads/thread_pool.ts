@@ -261,7 +261,6 @@ export class ThreadPool {
   }
 
   #settle(thread: Thread, key: number, outcome: AttemptOutcome): void {
-    thread.everStarted = true;
     const held = thread.held.get(key);
     if (held === undefined) return;
     thread.release(held);
@@ -317,8 +316,7 @@ export class ThreadPool {
   /** Ends a thread. What had started in it is put back, what had not goes to another thread. */
   #replace(thread: Thread, reason: string, alone: boolean): void {
     if (thread.dead) return;
-    const early = !thread.everStarted && ![...thread.held.values()].some((held) => held.startedAt > 0);
-    if (early) this.#limit.died(performance.now());
+    if (!thread.everStarted) this.#limit.died(performance.now());
     const held = [...thread.held.values()];
     const begun = held.filter((one) => !thread.withdraw(one) && thread.stateOf(one) === SLOT.started);
     this.#drop(thread);
@@ -388,10 +386,7 @@ export class ThreadPool {
         continue;
       }
       if (state === SLOT.loading && held.loadingAt === 0) held.loadingAt = now;
-      if (state === SLOT.started && held.startedAt === 0) {
-        held.startedAt = now;
-        thread.everStarted = true;
-      }
+      if (state === SLOT.started && held.startedAt === 0) held.startedAt = now;
       if (held.aborted !== null) {
         if (now >= held.graceEndsAt) return this.#endByForce(thread, held);
       } else if (held.startedAt > 0) {
