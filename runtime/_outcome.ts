@@ -68,7 +68,13 @@ export function settlementOf(job: Claimed, kind: Kind, outcome: AttemptOutcome, 
 function failure(job: Claimed, kind: Kind, end: RunEnd, error: SettledError): Settlement {
   const ref = { id: job.id, run: job.run };
   if (job.attempt >= job.maxAttempts) return { ...ref, to: "discarded", output: null, error };
-  return { ...ref, to: "retry", delayMs: retryDelayMs(kind, job.attempt, end.random), error, alone: false };
+  const delayMs = retryDelayMs(kind, job.attempt, end.random);
+  return { ...ref, to: "retry", delayMs, error, alone: job.alone && killsProcesses(error) };
+}
+
+/** What killed the process that it had for itself would kill the runtime's own, were it let back there. */
+function killsProcesses(error: SettledError): boolean {
+  return error.class === "crash" || error.class === "memory";
 }
 
 function errorOf(outcome: AttemptOutcome & { type: "failed" }): SettledError {

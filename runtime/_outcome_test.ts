@@ -20,6 +20,17 @@ Deno.test("settlementOf() retries a failure on the backoff until the attempts ar
   assertEquals(settlementOf({ ...job, attempt: 3 }, kind, failed, end).to, "discarded");
 });
 
+Deno.test("settlementOf() keeps alone what killed the process that it had for itself", () => {
+  const alone = { ...job, alone: true };
+  const next = (of: Claimed, what: "crash" | "memory" | "error") => {
+    const settlement = settlementOf(of, kind, { ...failed, class: what }, end);
+    return "alone" in settlement && settlement.alone;
+  };
+  assertEquals([next(alone, "crash"), next(alone, "memory")], [true, true]);
+  // It has shown that it can fail in peace, and a crash among others was not necessarily its own.
+  assertEquals([next(alone, "error"), next(job, "crash")], [false, false]);
+});
+
 Deno.test("settlementOf() ends a cancelled run as cancelled, whatever it returned", () => {
   const completed: AttemptOutcome = { type: "completed", output: "1", completedIn: false };
   assertEquals(settlementOf(job, kind, completed, { ...end, cancelled: true }).to, "cancelled");
