@@ -27,13 +27,14 @@ export interface PostgresDatabaseOptions {
   readonly log?: Log;
   /** How long a caller waits for a connection, in ms. Default 10,000. */
   readonly acquireTimeoutMs?: number;
+  /** How long making a connection may take, in ms. Default 10,000. */
+  readonly connectTimeoutMs?: number;
   /** Whether statements are prepared. Must be false behind a transaction pooler such as PgBouncer. Default true. */
   readonly preparedStatements?: boolean;
   /** `off` never listens: work is found by polling alone. Default `auto`. */
   readonly listen?: "auto" | "off";
 }
 
-const CONNECT_TIMEOUT_MS = 10_000;
 const END_GRACE_MS = 5000;
 
 /** A PostgreSQL database through postgres.js. Connections are made when they are first needed. */
@@ -54,14 +55,14 @@ export class PostgresDatabase implements Database {
       throw new InvalidOptionError("poolSize", size, "an integer from 1");
     }
     const acquireTimeoutMs = options.acquireTimeoutMs ?? 10_000;
-    if (!(acquireTimeoutMs > 0 && acquireTimeoutMs < 2 ** 31)) {
-      throw new InvalidOptionError("acquireTimeoutMs", acquireTimeoutMs, "ms above 0 and below 2^31");
-    }
+    checkTimeout("acquireTimeoutMs", acquireTimeoutMs);
+    const connectTimeoutMs = options.connectTimeoutMs ?? 10_000;
+    checkTimeout("connectTimeoutMs", connectTimeoutMs);
     this.quotedSchema = quoteIdentifier(this.schema);
     const client: ClientOptions = {
       url: options.url,
       preparedStatements: options.preparedStatements ?? true,
-      connectTimeoutMs: CONNECT_TIMEOUT_MS,
+      connectTimeoutMs,
     };
     this.#pool = new ConnectionPool({ client, size, acquireTimeoutMs });
     this.#listener = options.listen === "off" ? null : new Listener({
@@ -193,13 +194,16 @@ export class PostgresDatabase implements Database {
   }
 }
 
+function checkTimeout(option: string, ms: number): void {
+  if (!(ms > 0 && ms < 2 ** 31)) throw new InvalidOptionError(option, ms, "ms above 0 and below 2^31");
+}
+
 function checkUrl(url: string): void {
   // The value holds a password, so it is never shown.
   const refuse = () =>
     new InvalidOptionError("url", "(not shown)", "postgres://user:password@host:port/database");
   try {
     if (!/^postgres(ql)?:$/.test(new URL(url).protocol)) throw refuse();
-    decodeURIComponent(url.replace(/%(?![0-9a-fA-F]{2})/g, "%25"));
     const parsed = new URL(url);
     decodeURIComponent(parsed.username + parsed.password + parsed.pathname);
   } catch {

@@ -19,6 +19,7 @@ export function checkSchemaName(name: string): void {
   if (bytes > IDENTIFIER_BYTES_MAX) {
     throw refuse(`a name of at most ${IDENTIFIER_BYTES_MAX} bytes, it has ${bytes}`);
   }
+  if (name.includes("{schema}")) throw refuse("a name without {schema}, which stands for it in statements");
   if (name.startsWith("pg_")) {
     throw refuse("a name that does not begin with pg_, which PostgreSQL keeps for itself");
   }

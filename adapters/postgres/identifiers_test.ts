@@ -3,13 +3,13 @@ import { InvalidOptionError } from "../../ports/errors.ts";
 import { channelName, checkSchemaName, migrationLockKey, quoteIdentifier } from "./identifiers.ts";
 
 Deno.test("a schema name may hold quotes, capitals and spaces, up to 63 bytes", () => {
-  for (const name of ["millrace", 'We "said" so', "it's", "{schema}", "a".repeat(63), "ü".repeat(31)]) {
+  for (const name of ["millrace", 'We "said" so', "it's", "a".repeat(63), "ü".repeat(31)]) {
     checkSchemaName(name);
   }
 });
 
 Deno.test("a schema name that PostgreSQL would cut or refuse is refused", () => {
-  for (const name of ["", "a".repeat(64), "ü".repeat(32), "a\0b", "pg_mine", "\ud800"]) {
+  for (const name of ["", "a".repeat(64), "ü".repeat(32), "a\0b", "pg_mine", "a{schema}", "\ud800"]) {
     assertThrows(() => checkSchemaName(name), InvalidOptionError, "Cannot use schema");
   }
 });

@@ -1,5 +1,5 @@
 import type { Database, MigrationStep, Transaction } from "../../ports/database.ts";
-import { SchemaVersionError } from "../../ports/errors.ts";
+import { InvalidOptionError, SchemaVersionError } from "../../ports/errors.ts";
 import { migrationLockKey, quoteIdentifier } from "./identifiers.ts";
 
 /** A database with the name of its schema. */
@@ -157,7 +157,11 @@ async function versionOf(tx: Transaction, part: string): Promise<number> {
 function checkSteps(part: string, steps: readonly MigrationStep[]): void {
   steps.forEach((step, index) => {
     if (step.version !== index + 1) {
-      throw new RangeError(`Step ${index + 1} of ${part} has version ${step.version}: expected 1, 2, 3, ...`);
+      throw new InvalidOptionError(
+        `version of step ${index + 1} of ${part}`,
+        step.version,
+        "1, 2, 3, ... in order",
+      );
     }
   });
 }

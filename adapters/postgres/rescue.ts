@@ -67,7 +67,8 @@ const RESCUE = `
   )
   select id, queue, fate from moved
   union all
-  select id, queue, state from written`;
+  select id, queue, state from written
+  order by id`;
 
 const COUNT_LEFT = `
   select count(*)::int as left_over

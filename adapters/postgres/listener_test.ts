@@ -1,0 +1,146 @@
+import { assertEquals, assertLessOrEqual } from "@std/assert";
+import type { Log } from "../../ports/log.ts";
+import { PostgresDatabase } from "./database.ts";
+import { databaseUrl, freshSchema, until } from "./fixture_test.ts";
+
+function recordingLog(): { readonly events: string[]; readonly log: Log } {
+  const events: string[] = [];
+  const record = (event: string) => void events.push(event);
+  return { events, log: { debug: record, info: record, warn: record, error: record } };
+}
+
+async function withListening(
+  body: (database: PostgresDatabase, events: string[]) => Promise<void>,
+): Promise<void> {
+  const { events, log } = recordingLog();
+  const database = PostgresDatabase.connect({ url: databaseUrl(), schema: freshSchema(), log });
+  try {
+    await body(database, events);
+  } finally {
+    await database.close();
+  }
+}
+
+Deno.test("messages arrive at every subscription of their channel and at no other", () =>
+  withListening(async (database) => {
+    const got: string[] = [];
+    const observer = (name: string) => ({
+      message: (text: string) => void got.push(`${name} ${text}`),
+      ready() {},
+    });
+    const one = await database.listen("a", observer("one"));
+    const two = await database.listen("a", observer("two"));
+    const other = await database.listen("b", observer("other"));
+    assertEquals([one.listening, two.listening, other.listening], [true, true, true]);
+    await database.notify("a", "x");
+    await database.notify("b", "y");
+    await until("all arrive", () => got.length === 3);
+    assertEquals(got.toSorted(), ["one x", "other y", "two x"]);
+    await one.close();
+    await database.notify("a", "z");
+    await until("one more arrives", () => got.length === 4);
+    assertEquals(got.at(-1), "two z");
+  }));
+
+Deno.test("a listener that lost its connection comes back, says so in a line, and tells everyone to look", () =>
+  withListening(async (database, events) => {
+    let ready = 0;
+    const got: string[] = [];
+    await database.listen("a", { message: (text) => void got.push(text), ready: () => void ready++ });
+    assertEquals(ready, 1);
+    for (let round = 1; round <= 3; round++) {
+      await database.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %' and pid <> pg_backend_pid()",
+      );
+      await until("it listens again", () => ready === round + 1);
+      await database.notify("a", String(round));
+      await until("the message arrives", () => got.length === round);
+    }
+    assertEquals(events, Array(3).fill(["listen.lost", "listen.recovered"]).flat());
+  }));
+
+Deno.test("where the database can't be reached listening begins later, and closing ends it", async () => {
+  const { events, log } = recordingLog();
+  const url = new URL(databaseUrl());
+  url.port = "1";
+  const database = PostgresDatabase.connect({ url: url.href, log });
+  const subscription = await database.listen("a", { message() {}, ready() {} });
+  assertEquals(subscription.listening, false);
+  await database.close();
+  assertEquals(events, ["listen.lost"]);
+});
+
+Deno.test("behind PgBouncer in transaction mode it finds out that nothing arrives, says so once, and polling is left", async (t) => {
+  const program = await findPgBouncer();
+  if (program === null) {
+    await t.step({ name: "pgbouncer is missing: apt-get install pgbouncer", ignore: true, fn() {} });
+    return;
+  }
+  const { events, log } = recordingLog();
+  await using bouncer = await startPgBouncer(program);
+  const database = PostgresDatabase.connect({ url: bouncer.url, preparedStatements: false, log });
+  try {
+    const begun = performance.now();
+    const observer = { message() {}, ready() {} };
+    const subscriptions = [await database.listen("a", observer), await database.listen("b", observer)];
+    assertEquals(subscriptions.map(({ listening }) => listening), [false, false]);
+    assertLessOrEqual(performance.now() - begun, 5000);
+    assertEquals(events, ["listen.unavailable"]);
+    const answers = await Promise.all([1, 2, 3].map((n) => database.query("select $1::int as n", [n])));
+    assertEquals(answers.map((rows) => rows[0]?.n), [1, 2, 3]);
+  } finally {
+    await database.close();
+  }
+});
+
+async function findPgBouncer(): Promise<string | null> {
+  for (const path of ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"]) {
+    if (await Deno.stat(path).then((file) => file.isFile, () => false)) return path;
+  }
+  return null;
+}
+
+async function startPgBouncer(program: string): Promise<AsyncDisposable & { readonly url: string }> {
+  const target = new URL(databaseUrl());
+  const folder = await Deno.makeTempDir({ prefix: "millrace_pgbouncer_" });
+  const probe = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const port = (probe.addr as Deno.NetAddr).port;
+  probe.close();
+  const password = target.password === "" ? "" : ` password=${decodeURIComponent(target.password)}`;
+  await Deno.writeTextFile(
+    `${folder}/pgbouncer.ini`,
+    `[databases]
+* = host=${target.hostname} port=${target.port || 5432} user=${target.username}${password}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+auth_type = any
+pool_mode = transaction
+unix_socket_dir =
+logfile = ${folder}/log
+`,
+  );
+  await Deno.chmod(folder, 0o777);
+  const asRoot = Deno.uid() === 0;
+  const child = new Deno.Command(program, {
+    args: [...(asRoot ? ["-u", "nobody"] : []), `${folder}/pgbouncer.ini`],
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  await until(
+    "PgBouncer accepts connections",
+    () =>
+      Deno.connect({ hostname: "127.0.0.1", port }).then(
+        (connection) => (connection.close(), true),
+        () => false,
+      ),
+  );
+  return {
+    url: `postgres://${target.username}@127.0.0.1:${port}${target.pathname}`,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await child.status;
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,222 @@
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { InvalidOptionError, SchemaVersionError } from "../../ports/errors.ts";
+import type { MigrationStep } from "../../ports/database.ts";
+import { PostgresDatabase } from "./database.ts";
+import { databaseUrl, freshSchema, gate, newJob, until } from "./fixture_test.ts";
+import { createPostgresStore } from "./postgres_store.ts";
+import { JOB_STEPS, JOBS_PART, migrationSql } from "./schema.ts";
+
+async function withSchema(
+  body: (schema: string, connect: (poolSize?: number, url?: string) => PostgresDatabase) => Promise<void>,
+  schema: string = freshSchema(),
+): Promise<void> {
+  const opened: PostgresDatabase[] = [];
+  const connect = (poolSize = 2, url = databaseUrl()) => {
+    const database = PostgresDatabase.connect({ url, schema, poolSize });
+    opened.push(database);
+    return database;
+  };
+  try {
+    await body(schema, connect);
+  } finally {
+    await connect().query("drop schema if exists {schema} cascade");
+    await Promise.all(opened.map((database) => database.close()));
+  }
+}
+
+const step = (version: number, up: string): MigrationStep => ({
+  version,
+  name: `step ${version}`,
+  up,
+  down: `drop table {schema}.step_${version}`,
+});
+
+const STEPS = [1, 2, 3].map((version) => step(version, `create table {schema}.step_${version} (n int)`));
+
+Deno.test("many processes that migrate at once apply each step once", () =>
+  withSchema(async (_schema, connect) => {
+    for (let round = 0; round < 5; round++) {
+      const databases = Array.from({ length: 8 }, () => connect(1));
+      await Promise.all(databases.map((database) => database.migrate("part", STEPS)));
+      await Promise.all(databases.map((database) => database.migrate("part", STEPS)));
+      const rows = await databases[0]!.query("select version from {schema}.migration order by version");
+      assertEquals(rows.map((row) => row.version), [1, 2, 3]);
+      await databases[0]!.query("drop schema {schema} cascade");
+    }
+  }));
+
+Deno.test("a pool of one migrates, down and up again, and parts do not mix", () =>
+  withSchema(async (_schema, connect) => {
+    const database = connect(1);
+    await database.migrate("one", STEPS.slice(0, 2));
+    await database.migrate("other", [{
+      version: 1,
+      name: "x",
+      up: "create table {schema}.x ()",
+      down: "drop table {schema}.x",
+    }]);
+    assertEquals([await database.migratedTo("one"), await database.migratedTo("other")], [2, 1]);
+    await database.migrate("one", STEPS);
+    assertEquals(await database.migratedTo("one"), 3);
+    await database.migrateDown("one", STEPS, 1);
+    assertEquals(await database.migratedTo("one"), 1);
+    await database.migrateDown("one", STEPS);
+    assertEquals([await database.migratedTo("one"), await database.migratedTo("other")], [0, 1]);
+    await database.migrate("one", STEPS);
+    assertEquals(await database.migratedTo("one"), 3);
+  }));
+
+Deno.test("a step that fails or is killed leaves whole steps only, and the next start goes on", () =>
+  withSchema(async (_schema, connect) => {
+    const database = connect();
+    const broken = [STEPS[0]!, step(2, "create table {schema}.step_2 (n int); select 1/0")];
+    await assertRejects(() => database.migrate("part", broken));
+    assertEquals(await database.migratedTo("part"), 1);
+    const slow = [STEPS[0]!, step(2, "create table {schema}.step_2 (n int); select pg_sleep(30)")];
+    const killed = assertRejects(() => database.migrate("part", slow));
+    await until("the slow step runs", async () =>
+      (await database.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(30)%' and pid <> pg_backend_pid()",
+      )).length > 0);
+    await killed;
+    await connect().migrate("part", STEPS);
+    assertEquals(await database.migratedTo("part"), 3);
+  }));
+
+Deno.test("waiters outlive a role's timeouts, and another schema does not wait", () =>
+  withSchema(async (schema, connect) => {
+    const role = `r_${crypto.randomUUID().slice(0, 8)}`;
+    const admin = connect();
+    await admin.query(`create role ${role} login superuser`);
+    await admin.query(`alter role ${role} set statement_timeout = '100ms'`);
+    await admin.query(`alter role ${role} set lock_timeout = '100ms'`);
+    try {
+      const url = new URL(databaseUrl());
+      url.username = role;
+      const [begun, letGo] = [gate(), gate()];
+      const { migrationLockKey } = await import("./identifiers.ts");
+      const holder = admin.transaction(async (tx) => {
+        await tx.unsafe("select pg_advisory_xact_lock($1::text::bigint)", [migrationLockKey(schema)]);
+        begun.open();
+        await letGo.opened;
+      });
+      await begun.opened;
+      let waits = true;
+      const waiter = connect(1, url.href).migrate("part", STEPS).then(() => waits = false);
+      await withSchema(async (_other, connectOther) => {
+        await connectOther().migrate("part", STEPS);
+        assertEquals(waits, true);
+        await connectOther().query("select pg_sleep(0.4)");
+      });
+      assertEquals(waits, true);
+      letGo.open();
+      await Promise.all([holder, waiter]);
+    } finally {
+      await admin.query(`drop owned by ${role}`);
+      await admin.query(`reassign owned by ${role} to current_user`).catch(() => {});
+      await until("the role can go", () => admin.query(`drop role ${role}`).then(() => true, () => false));
+    }
+  }));
+
+Deno.test("a newer schema is a clear refusal, from migrate and from open", async () => {
+  const store = createPostgresStore({ url: databaseUrl(), schema: freshSchema(), listen: "off" });
+  try {
+    const before = await assertRejects(() => store.open(), SchemaVersionError);
+    assertEquals([before.found, before.needed], [0, JOB_STEPS.length]);
+    assertStringIncludes(before.message, "run migrate()");
+    await store.migrate();
+    await store.open();
+    await store.database.query(
+      "insert into {schema}.migration (part, version, name) values ($1, 99, 'later')",
+      [JOBS_PART],
+    );
+    for (const refused of [store.open(), store.migrate()]) {
+      const error = await assertRejects(() => refused, SchemaVersionError);
+      assertEquals([error.found, error.needed], [99, JOB_STEPS.length]);
+    }
+  } finally {
+    await store.database.query("drop schema {schema} cascade");
+    await store.close();
+  }
+});
+
+Deno.test("a role that may not create schemas can migrate one that exists", () =>
+  withSchema(async (_schema, connect) => {
+    const role = `r_${crypto.randomUUID().slice(0, 8)}`;
+    const admin = connect();
+    await admin.query(`create role ${role} login`);
+    await admin.query(`create schema {schema} authorization ${role}`);
+    try {
+      const url = new URL(databaseUrl());
+      url.username = role;
+      const database = connect(1, url.href);
+      await database.migrate(JOBS_PART, JOB_STEPS);
+      assertEquals(await database.migratedTo(JOBS_PART), JOB_STEPS.length);
+      await database.close();
+    } finally {
+      await admin.query(`drop owned by ${role} cascade`);
+      await admin.query(`drop role ${role}`);
+    }
+  }));
+
+Deno.test("any schema name works, whatever it holds", async () => {
+  for (
+    const name of [`Millrace "it's" ${freshSchema()}`, `$1 $& ${freshSchema()}`, "ü".repeat(31)]
+  ) {
+    const store = createPostgresStore({ url: databaseUrl(), schema: name, listen: "off" });
+    try {
+      await store.migrate();
+      await store.open();
+      const [one] = await store.insert([newJob({ unique: true })]);
+      await store.database.transaction(async (tx) => {
+        assertEquals((await store.insert([newJob({ unique: true })], tx))[0]?.id, one!.id);
+        await store.insert([newJob()], tx);
+      });
+      const { up, down } = migrationSql(name);
+      await store.database.query("drop schema {schema} cascade");
+      await store.database.transaction((tx) => Promise.resolve(tx.unsafe(withoutTransactions(up), [])));
+      await store.open();
+      await store.database.transaction((tx) => Promise.resolve(tx.unsafe(withoutTransactions(down), [])));
+      assertEquals(await store.database.migratedTo(JOBS_PART), 0);
+    } finally {
+      await store.database.query("drop schema if exists {schema} cascade");
+      await store.close();
+    }
+  }
+});
+
+Deno.test("the printed SQL is applied by psql, down and up", () =>
+  withSchema(async (schema, connect) => {
+    const { up, down } = migrationSql(schema);
+    const database = connect();
+    await psql(up);
+    assertEquals(await database.migratedTo(JOBS_PART), JOB_STEPS.length);
+    await database.migrate(JOBS_PART, JOB_STEPS);
+    await psql(down);
+    assertEquals(await database.migratedTo(JOBS_PART), 0);
+    await psql(up);
+    assertEquals(await database.migratedTo(JOBS_PART), JOB_STEPS.length);
+  }));
+
+Deno.test("steps that do not count from 1 are refused", () =>
+  withSchema(async (_schema, connect) => {
+    await assertRejects(() => connect().migrate("part", [STEPS[1]!]), InvalidOptionError, "expected 1, 2, 3");
+  }));
+
+function withoutTransactions(sql: string): string {
+  return sql.replace(/^(begin|commit);$/gm, "");
+}
+
+async function psql(sql: string): Promise<void> {
+  const child = new Deno.Command("psql", {
+    args: ["-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", databaseUrl(), "-f", "-"],
+    stdin: "piped",
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(sql));
+  await writer.close();
+  const { success, stderr } = await child.output();
+  if (!success) throw new Error(`psql failed: ${new TextDecoder().decode(stderr)}`);
+}
