@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { InvalidOptionError } from "../ports/mod.ts";
 import { fixture } from "./testdata/executor_fixture.ts";
 import { until } from "./testdata/until.ts";
 
@@ -12,6 +13,7 @@ Deno.test("call() runs a module in a host process with only the permissions give
   const length = await f.executor.call(DOUBLE, "read", { permissions: { read: ["/etc/hostname"] } });
   assertEquals(typeof length, "number");
   assertEquals(f.executor.stats().hosts, 2);
+  await assertRejects(() => f.executor.call(DOUBLE, 1, { timeout: NaN }), InvalidOptionError);
 });
 
 Deno.test("call() rejects when the module passes its limit or ends its process", async () => {

@@ -56,6 +56,34 @@ Deno.test("a memory cap ends the job above it alone: the heap's growth and buffe
   assertEquals((await modest.ended).type, "completed");
 });
 
+Deno.test("out of memory without a cap: released to run alone, and alone it has failed", async () => {
+  Deno.env.set("DENO_V8_FLAGS", "--max-old-space-size=64");
+  try {
+    await using f = fixture();
+    const neighbour = f.run({ isolation: "process", args: { do: "sleep", ms: 9000 } });
+    const shared = f.run({ isolation: "process", args: { do: "memory" } });
+    for (const { ended } of [neighbour, shared]) {
+      const outcome = await ended;
+      assert(outcome.type === "released", JSON.stringify(outcome));
+      assertEquals(outcome.alone, true);
+    }
+    const alone = await f.run({ alone: true, args: { do: "memory" } }).ended;
+    assert(alone.type === "failed");
+    assertEquals(alone.class, "memory");
+  } finally {
+    Deno.env.delete("DENO_V8_FLAGS");
+  }
+});
+
+Deno.test("a host process heeds no signal that its whole group gets: its jobs are stopped in an orderly way", async () => {
+  await using f = fixture();
+  const pid = await f.run({ isolation: "process", permissions: {}, args: { do: "pid" } }).ended;
+  assert(pid.type === "completed");
+  const running = f.run({ isolation: "process", permissions: {}, args: { do: "sleep", ms: 300 } });
+  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.kill(Number(pid.output), signal);
+  assertEquals((await running.ended).type, "completed");
+});
+
 Deno.test("a kind with memory has one job per host process", async () => {
   await using f = fixture();
   const jobs = [1, 2].map(() => f.run({ memory: CAP, args: { do: "sleep", ms: 300 } }));

@@ -95,6 +95,16 @@ class HostMain {
   }
 }
 
+// A terminal's Ctrl-C and a service manager's SIGTERM go to every process of a group. Whoever started this one stops its
+// jobs in an orderly way, and then ends it.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  try {
+    Deno.addSignalListener(signal, () => {});
+  } catch {
+    // This system has no such signal.
+  }
+}
+
 let main: HostMain | undefined;
 for await (const lines of readLines(Deno.stdin.readable)) {
   for (const line of lines) {

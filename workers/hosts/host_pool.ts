@@ -2,6 +2,8 @@ import {
   ARGS_BYTES_MAX,
   type AttemptOutcome,
   type CallOptions,
+  DELAY_MS_MAX,
+  InvalidOptionError,
   type Json,
   type Permissions,
   toJsonText,
@@ -154,6 +156,9 @@ export class HostPool {
   /** Runs the default export of a module on plain input. */
   async call(module: string, input: Json, options: CallOptions = {}): Promise<Json> {
     const timeoutMs = options.timeout ?? CALL_TIMEOUT_MS;
+    if (!(timeoutMs > 0 && timeoutMs <= DELAY_MS_MAX)) {
+      throw new InvalidOptionError("timeout", timeoutMs, `ms above 0 and at most ${DELAY_MS_MAX}`);
+    }
     const work = callWork(module, input, timeoutMs);
     const confinement: Confinement = { permissions: options.permissions ?? {} };
     let outcome = await this.#outcome(work, confinement);

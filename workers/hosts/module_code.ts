@@ -17,6 +17,7 @@ interface InfoJson {
 export class ModuleCodeFinder {
   #config: string | null;
   #found = new Map<string, Promise<ModuleCode>>();
+  #last: Promise<unknown> = Promise.resolve();
 
   /** Resolves imports by this configuration file; null for none. */
   constructor(config: string | null) {
@@ -37,7 +38,9 @@ export class ModuleCodeFinder {
   #findOne(module: string): Promise<ModuleCode> {
     let found = this.#found.get(module);
     if (found === undefined) {
-      found = this.#ask(module);
+      // One at a time: a composition may have many modules, and each look is a process.
+      found = this.#last.then(() => this.#ask(module));
+      this.#last = found.catch(() => {});
       this.#found.set(module, found);
     }
     return found;

@@ -178,7 +178,8 @@ class ThreadMain {
   }
 
   #crashed(job: Job, thrown: unknown): void {
-    if (job.ended) {
+    // It has ended, or it is no job but a module that is only being checked.
+    if (this.#jobs.get(job.key) !== job) {
       const { message, stack } = describeError(thrown);
       this.#report(["log", "warn", "error after the job had ended", {
         kind: job.kind,
