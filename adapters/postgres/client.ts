@@ -109,9 +109,12 @@ export class Client {
   }
 
   #dial(target: SocketTarget): Socket {
-    // The driver dials again by itself when a server hangs up during the start; one that was given up must not.
-    if (this.#broken) throw new DatabaseUnavailableError("The connection to the database was given up");
-    const turn = this.#dials++ % target.host.length;
+    // When a server hangs up during the start the driver dials again by itself, at once and for ever.
+    if (this.#broken || this.#dials >= target.host.length) {
+      this.#markBroken();
+      throw new DatabaseUnavailableError("Cannot reach the database: it hung up while the connection began");
+    }
+    const turn = this.#dials++;
     const host = target.host[turn] ?? "localhost";
     const socket = target.path ? connect(target.path) : connect(Number(target.port[turn] ?? 5432), host);
     // The driver reads the host from the socket when it begins TLS.
