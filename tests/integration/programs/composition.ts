@@ -1,5 +1,5 @@
 /** The kinds of the integration tests, and how a worker program is told what it is. */
-import type { Handler, Kind, Periodic } from "../../../ports/mod.ts";
+import { type Handler, type Kind, type Periodic, silentLog } from "../../../ports/mod.ts";
 import type { CreateRuntimeOptions } from "../../../mod.ts";
 import type { Settings } from "../../../runtime/mod.ts";
 
@@ -57,6 +57,7 @@ export function runtimeOptions(config: WorkerConfig): CreateRuntimeOptions {
     ],
     settings: { ...SETTINGS, ...config.settings },
     executor: { threads: 2, graceMs: 500 },
+    log: silentLog,
     ...(poolSize === undefined ? {} : { poolSize }),
     ...(acquireTimeoutMs === undefined ? {} : { acquireTimeoutMs }),
     ...(preparedStatements === undefined ? {} : { preparedStatements }),

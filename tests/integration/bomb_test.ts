@@ -1,0 +1,54 @@
+import { assert, assertEquals, assertInstanceOf } from "@std/assert";
+import type { Json } from "../../ports/mod.ts";
+import { JobRunningError } from "../../ports/mod.ts";
+import type { WorkerConfig } from "./programs/composition.ts";
+import { Site } from "./support/site.ts";
+import { supervise } from "./support/supervise.ts";
+
+async function tenAndABomb(site: Site, config: Partial<WorkerConfig>): Promise<number> {
+  const bomb = await site.enqueue("bomb");
+  const plain = await Promise.all(Array.from({ length: 10 }, () => site.enqueue("plain")));
+  const over = (async () => {
+    await site.until(bomb, "discarded", 60_000);
+    for (const id of plain) await site.until(id, "completed", 60_000);
+  })();
+  const deaths = await supervise(site, config, over);
+  const job = (await site.runtime.get(bomb))!;
+  assert(site.journal.starts(bomb).length <= 3, `${site.journal.starts(bomb).length} starts`);
+  assertEquals([job.attempt, job.errors.length], [3, 3]);
+  assertEquals(job.errors[0]!.class, "worker lost");
+  for (const id of plain) assert((await site.runtime.get(id))!.attempt <= 3);
+  return deaths;
+}
+
+Deno.test("a module that kills its process: 3 starts in all, the later ones alone in a host process, neighbours complete", async () => {
+  await using site = await Site.open();
+  const deaths = await tenAndABomb(site, {});
+  // From its second attempt on it can hurt no one.
+  assertEquals(deaths, 1);
+  const pids = site.journal.starts().filter(({ attempt }) => attempt > 1).map(({ pid }) => pid);
+  assert(new Set(pids).size >= 2);
+});
+
+Deno.test("a function that kills its process: 3 starts in all, then it is discarded, neighbours complete", async () => {
+  await using site = await Site.open();
+  const deaths = await tenAndABomb(site, { inline: true });
+  assertEquals(deaths, 3);
+});
+
+Deno.test("retry of a job that was discarded with its process runs it at least once more and keeps its errors", async () => {
+  await using site = await Site.open();
+  const bomb = await site.enqueue("bomb");
+  const discarded = site.until(bomb, "discarded", 60_000);
+  await supervise(site, {}, discarded);
+  const before = (await site.runtime.get(bomb))!;
+  const other = site.worker();
+  await other.event("started");
+  await site.runtime.retry(bomb);
+  const after = await site.until(bomb, "discarded");
+  assertEquals([after.attempt, after.maxAttempts, after.errors.length], [4, 4, 4]);
+  assertEquals(after.errors.slice(0, 3) as unknown as Json, before.errors as unknown as Json);
+  const held = await site.enqueue("hold");
+  await site.started(held);
+  assertInstanceOf(await site.runtime.retry(held).catch((error) => error), JobRunningError);
+});

@@ -1,0 +1,51 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { createRuntime } from "../../mod.ts";
+import { eventually } from "../conformance/eventually.ts";
+import { testDatabaseUrl } from "../support/test_database.ts";
+import { runtimeOptions } from "./programs/composition.ts";
+import { Site } from "./support/site.ts";
+
+Deno.test("jobs of a newer program's kind are put aside uncharged and counted, and run when one starts that knows them", async () => {
+  await using site = await Site.open();
+  const old = await site.working();
+  await using newer = createRuntime(
+    runtimeOptions({ url: await testDatabaseUrl(), schema: site.schema, kinds: ["plain", "newer"] }),
+  );
+  const ids = await newer.enqueueMany([1, 2, 3].map(() => ({ kind: "newer", args: site.args() })));
+  await eventually(async () => (await site.runtime.overview()).undeclared === 3);
+  const aside = (await site.runtime.get(ids[0]!))!;
+  assertEquals([aside.state, aside.attempt, aside.errors], ["pending", 0, []]);
+  // Out of the way: what the old one knows goes on, and it is told once per job, not over and over.
+  await site.until(await site.enqueue("plain"), "completed", 3000);
+  const told = old.log.filter((line) => line.event.startsWith("kind not declared here"));
+  assertEquals(told.length, 3);
+  const undeclared = (await site.runtime.overview()).kinds.find(({ kind }) => kind === "newer");
+  assertEquals([undeclared?.declared, undeclared?.states.pending], [false, 3]);
+
+  await site.working({ kinds: ["plain", "newer"] });
+  for (const id of ids) {
+    const job = await site.until(id, "completed", 15_000);
+    assertEquals([job.attempt, job.errors], [1, []]);
+  }
+  assertEquals((await site.runtime.overview()).undeclared, 0);
+});
+
+Deno.test("a program that is older than the schema does not start, says so, and changes nothing", async () => {
+  await using site = await Site.open();
+  await site.sql.unsafe(
+    `insert into ${site.schema}.migration (part, version, name) values ('jobs', 99, 'of the future')`,
+  );
+  const old = site.worker();
+  assertEquals((await old.end()).code, 3);
+  assertStringIncludes(old.log.at(-1)!.error as string, "SchemaVersionError");
+  assertStringIncludes(old.log.at(-1)!.error as string, "at version 99, this program needs");
+  assertEquals((await site.sql.unsafe(`select from ${site.schema}.worker`)).length, 0);
+});
+
+Deno.test("a program whose schema is not migrated does not start, and says what to do", async () => {
+  const runtime = createRuntime(runtimeOptions({ url: await testDatabaseUrl(), schema: "not_there_at_all" }));
+  const error = await runtime.start().then(() => null, (error) => error as Error);
+  await runtime.stop();
+  assertEquals(error?.name, "SchemaVersionError");
+  assertStringIncludes(error!.message, "migrate");
+});
