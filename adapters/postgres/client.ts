@@ -43,6 +43,9 @@ export class Client {
   readonly #sql: postgres.Sql;
   readonly #options: ClientOptions;
   #socket: Socket | null = null;
+  readonly #failPending: Set<(error: Error) => void> = new Set();
+  readonly #onSocketEnd = (): void => this.#markBroken();
+  readonly #onSocketClose = (): void => this.#failLeftOver();
   #dials = 0;
   #broken = false;
 
@@ -60,6 +63,8 @@ export class Client {
       onnotice: () => {},
       onnotify: options.onNotify ?? (() => {}),
       onclose: () => this.#markBroken(),
+      // Told while a connection begins, after the driver has taken all listeners off the socket for TLS.
+      onparameter: () => this.#watch(),
       connection: {
         application_name: "millrace",
         // A generic plan that was made while a table was empty would be kept when it has a million rows. Poolers
@@ -78,15 +83,14 @@ export class Client {
   /** Runs one statement; without parameters the text may hold several. */
   async run(text: string, params: readonly TxParam[], options: RunOptions = {}): Promise<readonly TxRow[]> {
     if (this.#broken) throw new DatabaseUnavailableError("The connection to the database is broken");
-    const values = params as TxParam[];
+    const broke = Promise.withResolvers<never>();
+    this.#failPending.add(broke.reject);
     try {
-      // Without values the simple protocol is used, which takes several statements at once.
-      const rows = params.length === 0
-        ? await this.#sql.unsafe(text)
-        : await this.#sql.unsafe(text, values, { prepare: options.prepare ?? false });
-      return rows as unknown as readonly TxRow[];
+      return await Promise.race([this.#send(text, params as TxParam[], options), broke.promise]);
     } catch (error) {
       throw translateError(error);
+    } finally {
+      this.#failPending.delete(broke.reject);
     }
   }
 
@@ -108,6 +112,14 @@ export class Client {
     this.#socket?.destroy();
   }
 
+  async #send(text: string, values: TxParam[], options: RunOptions): Promise<readonly TxRow[]> {
+    // Without values the simple protocol is used, which takes several statements at once.
+    const rows = values.length === 0
+      ? await this.#sql.unsafe(text)
+      : await this.#sql.unsafe(text, values, { prepare: options.prepare ?? false });
+    return rows as unknown as readonly TxRow[];
+  }
+
   #dial(target: SocketTarget): Socket {
     // When a server hangs up during the start the driver dials again by itself, at once and for ever.
     if (this.#broken || this.#dials >= target.host.length) {
@@ -119,10 +131,31 @@ export class Client {
     const socket = target.path ? connect(target.path) : connect(Number(target.port[turn] ?? 5432), host);
     // The driver reads the host from the socket when it begins TLS.
     Object.assign(socket, { host });
-    // Without a listener of our own an error after the driver has let go of the socket would end the process.
-    socket.on("error", () => {});
     this.#socket = socket;
+    this.#watch();
     return socket;
+  }
+
+  /**
+   * Watches the socket beside the driver, which forgets a statement that is given to it between a failed write and
+   * the end of the socket, and lets an error that comes late end the process.
+   */
+  #watch(): void {
+    const socket = this.#socket;
+    if (socket === null || socket.listeners("close").includes(this.#onSocketClose)) return;
+    socket.on("error", this.#onSocketEnd);
+    socket.on("end", this.#onSocketEnd);
+    socket.on("close", this.#onSocketClose);
+  }
+
+  #failLeftOver(): void {
+    this.#markBroken();
+    // The driver's own error says more, and comes at once if it comes at all.
+    setTimeout(() => {
+      for (const fail of this.#failPending) {
+        fail(new DatabaseUnavailableError("The connection to the database broke: the outcome is unknown"));
+      }
+    });
   }
 
   #markBroken(): void {
