@@ -55,3 +55,17 @@ Deno.test("check() tells every module that does not load, where it would run", a
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test("check() tells a permission that Deno's flags can't name", async () => {
+  await using f = fixture();
+  const handler = new URL("./testdata/noop.ts", import.meta.url);
+  const permissions = { read: ["/tmp/files, mine"] };
+  const faults = await f.executor.check([
+    { name: "a.kind", queue: "default", maxAttempts: 1, timeout: 1000, handler, permissions },
+  ]);
+  assertEquals(faults.length, 1);
+  assertStringIncludes(faults[0]!, "/tmp/files, mine");
+  const outcome = await f.run({ handler, permissions }).ended;
+  assert(outcome.type === "failed");
+  assertStringIncludes(outcome.message, "without a comma");
+});

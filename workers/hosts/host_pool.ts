@@ -8,6 +8,7 @@ import {
   type Permissions,
   toJsonText,
 } from "../../ports/mod.ts";
+import { describeError } from "../describe_error.ts";
 import { type AbortCause, timedOut } from "../outcome.ts";
 import { Sweep } from "../sweep.ts";
 import { RestartLimit } from "../threads/restart_limit.ts";
@@ -109,7 +110,7 @@ export class HostPool {
       this.#end(task, {
         type: "failed",
         class: "crash",
-        message: `Cannot start a host process: ${String(error)}`,
+        message: `Cannot start a host process: ${describeError(error).message}`,
       });
     });
     return key;
@@ -137,7 +138,7 @@ export class HostPool {
     try {
       host = await this.#hostFor(group, module, confinement.memory !== undefined, false, true);
     } catch (error) {
-      return `a host process could not be started: ${String(error)}`;
+      return `Cannot start a host process: ${describeError(error).message}`;
     }
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<string>((resolve) => {
@@ -375,7 +376,7 @@ export class HostPool {
       this.#end(task, {
         type: "failed",
         class: "crash",
-        message: `Cannot start a host process: ${String(error)}`,
+        message: `Cannot start a host process: ${describeError(error).message}`,
       });
     });
   }

@@ -1,4 +1,4 @@
-import type { Permissions } from "../../ports/mod.ts";
+import { InvalidOptionError, type Permissions } from "../../ports/mod.ts";
 import type { ModuleCode } from "./module_code.ts";
 
 /** What a host process's own code needs beside what its kinds declare. */
@@ -7,6 +7,8 @@ export type OwnCode = ModuleCode;
 /**
  * The flags that give a process these permissions and no other. Without permissions it may do everything: its handlers
  * would run in a thread of a process that may.
+ *
+ * @throws {InvalidOptionError} an entry, or a path of the code, holds a comma.
  */
 export function permissionFlags(permissions: Permissions | undefined, code: OwnCode): string[] {
   if (permissions === undefined) return ["--allow-all"];
@@ -15,7 +17,9 @@ export function permissionFlags(permissions: Permissions | undefined, code: OwnC
   flags.push(...allow("read", read === true ? true : [...code.paths, ...(read ?? [])]));
   flags.push(...allow("write", permissions.write));
   flags.push(...allow("net", permissions.net));
-  if ((permissions.denyNet ?? []).length > 0) flags.push(`--deny-net=${list(permissions.denyNet!)}`);
+  if ((permissions.denyNet ?? []).length > 0) {
+    flags.push(`--deny-net=${list("denyNet", permissions.denyNet!)}`);
+  }
   flags.push(...allow("env", env));
   // Libraries read the environment as they load. What is not named reads as undefined instead of as an error.
   if (env !== true) flags.push("--ignore-env");
@@ -73,10 +77,16 @@ export function environment(
 
 function allow(name: string, granted: true | readonly string[] | undefined): string[] {
   if (granted === true) return [`--allow-${name}`];
-  return granted === undefined || granted.length === 0 ? [] : [`--allow-${name}=${list(granted)}`];
+  return granted === undefined || granted.length === 0 ? [] : [`--allow-${name}=${list(name, granted)}`];
 }
 
-// In these lists a comma inside an entry is written twice.
-function list(entries: readonly string[]): string {
-  return entries.map((entry) => entry.replaceAll(",", ",,")).join(",");
+// Deno's flags separate entries by commas and have no way to write one.
+function list(name: string, entries: readonly string[]): string {
+  const bad = entries.find((entry) => entry.includes(",") || entry === "");
+  if (bad === undefined) return entries.join(",");
+  throw new InvalidOptionError(
+    `the permission ${name}`,
+    bad,
+    "some text without a comma, which Deno's flags can't name",
+  );
 }

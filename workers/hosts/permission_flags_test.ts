@@ -1,4 +1,5 @@
-import { assert, assertEquals, assertFalse } from "@std/assert";
+import { assert, assertEquals, assertFalse, assertStringIncludes, assertThrows } from "@std/assert";
+import { InvalidOptionError } from "../../ports/mod.ts";
 import { environment, permissionFlags } from "./permission_flags.ts";
 
 const CODE = { paths: ["/app/handler.ts"], hosts: [] };
@@ -34,8 +35,9 @@ Deno.test("permissionFlags() turns lists into lists and true into everything", (
   assertFalse(flags.some((flag) => flag.startsWith("--allow-run")));
 });
 
-Deno.test("permissionFlags() doubles a comma inside a path", () => {
-  assert(permissionFlags({ read: ["/a,b"] }, CODE).includes("--allow-read=/app/handler.ts,/a,,b"));
+Deno.test("permissionFlags() refuses an entry with a comma, and names it", () => {
+  const error = assertThrows(() => permissionFlags({ read: ["/a,b"] }, CODE), InvalidOptionError);
+  assertStringIncludes(error.message, "/a,b");
 });
 
 Deno.test("environment() hands over what is named and what every process needs", () => {
