@@ -24,6 +24,9 @@ const PROGRAMS = [
   },
 ];
 
+/** Deno tells of a test that has run for 1, 2, 4, 8, ... minutes. None of ours needs so many. */
+const HUNG_AFTER_MINUTES = 8;
+
 const root = decodeURIComponent(new URL("..", import.meta.url).pathname);
 
 async function main(args: readonly string[]): Promise<number> {
@@ -36,7 +39,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (mode !== "--matrix") {
     const files = all.filter((file) => isSlow(file) === (mode === "--slow"));
     if (files.length > 0) {
-      code ||= await run(Deno.env.get("DATABASE_URL"), undefined, named ? [] : files, rest);
+      code = await run(Deno.env.get("DATABASE_URL"), undefined, named ? [] : files, rest);
     }
   }
   if (mode !== "" && !named) {
@@ -44,7 +47,7 @@ async function main(args: readonly string[]): Promise<number> {
     // The newest is what `deno task test` runs on.
     const versions = Object.keys(EMBEDDED_VERSIONS).slice(0, mode === "--slow" ? -1 : undefined);
     for (const version of files.length > 0 ? versions : []) {
-      code ||= await run(undefined, version, files, rest);
+      code = await run(undefined, version, files, rest) || code;
     }
   }
   return code;
@@ -82,7 +85,10 @@ async function run(
   const ignore = () => {}; // Ctrl-C reaches the child by itself; the server must be stopped after it.
   Deno.addSignalListener("SIGTERM", pass);
   Deno.addSignalListener("SIGINT", ignore);
-  const summary = await passThrough(child.stdout);
+  const summary = await passThrough(child.stdout, (minutes) => {
+    // A test that hangs must fail, and say which one it was; `deno test` itself would wait for ever.
+    if (minutes >= HUNG_AFTER_MINUTES) child.kill("SIGKILL");
+  });
   const { code } = await child.status;
   Deno.removeSignalListener("SIGTERM", pass);
   Deno.removeSignalListener("SIGINT", ignore);
@@ -94,13 +100,19 @@ async function run(
   return code;
 }
 
-/** Writes the output on as it comes, and reads the summary from its end. */
-async function passThrough(stream: ReadableStream<Uint8Array>): Promise<Summary | null> {
+/** Writes the output on as it comes, reads the summary from its end, and tells for how long a slow test has run. */
+async function passThrough(
+  stream: ReadableStream<Uint8Array>,
+  onRunningFor: (minutes: number) => void,
+): Promise<Summary | null> {
   const decoder = new TextDecoder();
   let tail = "";
   for await (const chunk of stream) {
     await writeAll(chunk);
-    tail = (tail + decoder.decode(chunk, { stream: true })).slice(-64 * 1024);
+    const text = decoder.decode(chunk, { stream: true });
+    const running = /has been running for over \((\d+)m/.exec(text);
+    if (running !== null) onRunningFor(Number(running[1]));
+    tail = (tail + text).slice(-64 * 1024);
   }
   return readSummary(tail);
 }
