@@ -98,16 +98,17 @@ Deno.test("host processes without work end after their idle time", async () => {
 });
 
 Deno.test("abort() in a host process: what heeds a stop is released, what ignores a cancel is ended", async () => {
-  await using f = fixture();
-  await f.run({ isolation: "process" }).ended;
-  const heeds = f.run({ isolation: "process", args: { do: "sleep", ms: 5000, heed: true } });
-  const ignores = f.run({ isolation: "process", args: { do: "sleep", ms: 5000 } });
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await using f = fixture({ graceMs: 1000 });
+  const start = (heed: boolean) =>
+    f.run({ isolation: "process", args: { do: "sleep", ms: 9000, heed, tell: true } });
+  const heeds = start(true);
+  const ignores = start(false);
+  await until(() => heeds.told.length > 0 && ignores.told.length > 0);
   f.executor.abort(heeds.id, 1, "stop");
   assertEquals((await heeds.ended).type, "released");
   f.executor.abort(ignores.id, 1, "cancel");
   const outcome = await ignores.ended;
-  assert(outcome.type === "failed");
+  assert(outcome.type === "failed", JSON.stringify(outcome));
   assertEquals(outcome.class, "timeout");
 });
 

@@ -148,20 +148,29 @@ Deno.test("a handler that awaits past the grace is ended with its thread, which 
 });
 
 Deno.test("abort() ends what does not heed: failed for a cancel, released for a stop", async () => {
-  await using f = fixture();
-  const started = async (heed: boolean) => {
-    const running = f.run({ args: { do: "sleep", ms: 5000, heed } });
-    await until(() => f.executor.stats().running > 0);
-    return running;
-  };
-  const cancelled = await started(false);
+  await using f = fixture({ threads: 3 });
+  const start = (heed: boolean) => f.run({ args: { do: "sleep", ms: 9000, heed, tell: true } });
+  const [cancelled, stopped, heeds] = [start(false), start(false), start(true)];
+  await until(() => [cancelled, stopped, heeds].every(({ told }) => told.length > 0));
+  f.executor.abort(heeds.id, 1, "stop");
+  assertEquals((await heeds.ended).type, "released");
   f.executor.abort(cancelled.id, 1, "cancel");
-  const stopped = await started(true);
   f.executor.abort(stopped.id, 1, "stop");
-  assertEquals((await stopped.ended).type, "released");
   const outcome = await cancelled.ended;
-  assert(outcome.type === "failed" || outcome.type === "released");
+  assert(outcome.type === "failed", JSON.stringify(outcome));
+  assertEquals(outcome.class, "timeout");
+  assertEquals((await stopped.ended).type, "released");
   f.executor.abort("unknown", 1, "cancel");
+});
+
+Deno.test("abort() of what waits for a thread releases it at once", async () => {
+  await using f = fixture({ threads: 1, jobsPerThread: 1 });
+  const first = f.run({ args: { do: "sleep", ms: 9000, tell: true } });
+  await until(() => first.told.length > 0);
+  const waiting = f.run({});
+  f.executor.abort(waiting.id, 1, "cancel");
+  assertEquals((await waiting.ended).type, "released");
+  assertEquals(first.endings.length, 0);
 });
 
 Deno.test("stop() releases what still runs, once each, and may be called again", async () => {

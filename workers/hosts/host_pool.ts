@@ -1,22 +1,22 @@
 import {
-  ARGS_BYTES_MAX,
   type AttemptOutcome,
   type CallOptions,
   DELAY_MS_MAX,
   InvalidOptionError,
   type Json,
   type Permissions,
-  toJsonText,
 } from "../../ports/mod.ts";
 import { describeError } from "../describe_error.ts";
 import { type AbortCause, timedOut } from "../outcome.ts";
 import { Sweep } from "../sweep.ts";
 import { RestartLimit } from "../threads/restart_limit.ts";
 import type { JobName, Work, WorkObserver, WorkSurroundings } from "../work.ts";
+import { callWork } from "./call_work.ts";
 import { findConfigFile } from "./config_file.ts";
 import { HOST_MAIN, type HostDeath, HostProcess, type HostTask, THREAD_MAIN } from "./host_process.ts";
 import { ModuleCodeFinder } from "./module_code.ts";
 import { environment, permissionFlags } from "./permission_flags.ts";
+import { outcomeOfDeath } from "./outcome_of_death.ts";
 import { residentMemory } from "./resident_memory.ts";
 
 /** How host processes work. */
@@ -106,13 +106,7 @@ export class HostPool {
     const key = ++this.#keys;
     const task: Task = { key, work, observer, confinement, host: null };
     this.#tasks.set(key, task);
-    this.#place(task).catch((error) => {
-      this.#end(task, {
-        type: "failed",
-        class: "crash",
-        message: `Cannot start a host process: ${describeError(error).message}`,
-      });
-    });
+    this.#place(task);
     return key;
   }
 
@@ -204,7 +198,14 @@ export class HostPool {
     });
   }
 
-  async #place(task: Task): Promise<void> {
+  #place(task: Task): void {
+    this.#tryToPlace(task).catch((error) => {
+      const message = `Cannot start a host process: ${describeError(error).message}`;
+      this.#end(task, { type: "failed", class: "crash", message });
+    });
+  }
+
+  async #tryToPlace(task: Task): Promise<void> {
     const { confinement, work } = task;
     const alone = confinement.alone === true;
     const single = alone || confinement.memory !== undefined;
@@ -336,21 +337,9 @@ export class HostPool {
     }
     for (const { key } of [...host.tasks.values()]) {
       const task = this.#tasks.get(key);
-      if (task !== undefined) this.#end(task, this.#outcomeOfDeath(death, single, group?.memory));
+      if (task !== undefined) this.#end(task, outcomeOfDeath(death, single, group?.memory));
     }
     host.tasks.clear();
-  }
-
-  #outcomeOfDeath(death: HostDeath, single: boolean, memory: number | undefined): AttemptOutcome {
-    if (death.killed === "recycle") {
-      return { type: "released", reason: "its host process was ended for another job's sake", alone: false };
-    }
-    if (death.killed === "memory" || single && death.outOfMemory) {
-      const cap = memory === undefined ? "what there is" : `its cap of ${memory} bytes`;
-      return { type: "failed", class: "memory", message: `its host process needed more memory than ${cap}` };
-    }
-    if (single || !death.wasReady) return { type: "failed", class: "crash", message: death.message };
-    return { type: "released", reason: `it shared what died: ${death.message}`, alone: true };
   }
 
   #look(): boolean {
@@ -366,19 +355,9 @@ export class HostPool {
       if (watchesMemory && group.memory !== undefined) this.#watchMemory(host, group.memory);
     }
     if (this.#waiting.length > 0 && this.#limit.waitMs(now) === 0) {
-      for (const task of this.#waiting.splice(0)) if (this.#tasks.has(task.key)) this.#placeAgain(task);
+      for (const task of this.#waiting.splice(0)) if (this.#tasks.has(task.key)) this.#place(task);
     }
     return this.#groupOf.size > 0 || this.#waiting.length > 0;
-  }
-
-  #placeAgain(task: Task): void {
-    this.#place(task).catch((error) => {
-      this.#end(task, {
-        type: "failed",
-        class: "crash",
-        message: `Cannot start a host process: ${describeError(error).message}`,
-      });
-    });
   }
 
   async #watchMemory(host: HostProcess, cap: number): Promise<void> {
@@ -397,22 +376,6 @@ export class HostPool {
   #codeFinder(): ModuleCodeFinder {
     return this.#finder ??= new ModuleCodeFinder(this.#configFile());
   }
-}
-
-function callWork(module: string, input: Json, timeoutMs: number): Work {
-  return {
-    id: "",
-    run: 0,
-    kind: "a called module",
-    queue: "",
-    attempt: 1,
-    maxAttempts: 1,
-    timeoutMs,
-    module,
-    args: toJsonText(input, { name: "input", maxBytes: ARGS_BYTES_MAX }),
-    ownThread: false,
-    plain: true,
-  };
 }
 
 function readVariable(name: string): string | undefined {

@@ -51,6 +51,7 @@ const actions: Record<
     throw discard("the receiver is gone");
   },
   sleep: async (args, ctx) => {
+    if (args["tell"] === true) ctx.progress(0, "started");
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(resolve, Number(args["ms"]));
       if (args["heed"] === true) {

@@ -2,6 +2,7 @@ import type { AttemptOutcome, Json } from "../../ports/mod.ts";
 import { type AbortCause, endedByForce, outcomeAfterAbort, timedOut } from "../outcome.ts";
 import { Sweep } from "../sweep.ts";
 import type { Work, WorkObserver, WorkSurroundings } from "../work.ts";
+import { placeWork } from "./place_work.ts";
 import { type Report, SLOT } from "./protocol.ts";
 import { RestartLimit } from "./restart_limit.ts";
 import { type Held, Thread, type ThreadRole } from "./thread.ts";
@@ -27,8 +28,6 @@ const SWEEP_MS = 25;
 const LOAD_MS_MAX = 30_000;
 /** How long threads beyond the pool's number are kept without work, in ms. */
 const SPARE_IDLE_MS = 5000;
-/** How many threads one queue gets while all of the pool's are blocked. */
-const EXTRA_PER_QUEUE_MAX = 2;
 
 /**
  * Runs work in worker threads: started when first needed, kept warm, the least loaded one first. What is given in one
@@ -163,36 +162,10 @@ export class ThreadPool {
   }
 
   #threadFor(work: Work): Thread | undefined {
-    if (work.ownThread) {
-      for (const thread of this.#threads) if (thread.role.type === "own" && thread.hasRoom) return thread;
-      return this.#startThread({ type: "own" }, 1);
-    }
-    let best: Thread | undefined;
-    let inPool = 0;
-    let extras = 0;
-    let stillOpen = false;
-    for (const thread of this.#threads) {
-      const { role } = thread;
-      if (role.type === "own") continue;
-      if (role.type === "extra" && role.queue !== work.queue) continue;
-      if (role.type === "extra") extras++;
-      else if (!thread.retiring) inPool++;
-      if (thread.blocked || thread.retiring) continue;
-      stillOpen ||= thread.hasRoom || this.#runsQueue(thread, work.queue);
-      if (thread.hasRoom && (best === undefined || thread.held.size < best.held.size)) best = thread;
-    }
-    if (best !== undefined && best.held.size === 0) return best;
-    if (inPool < this.#options.threads) {
-      return this.#startThread({ type: "pool" }, this.#options.jobsPerThread) ?? best;
-    }
-    if (best !== undefined || stillOpen || extras >= EXTRA_PER_QUEUE_MAX) return best;
-    return this.#startThread({ type: "extra", queue: work.queue }, this.#options.jobsPerThread);
-  }
-
-  // A full thread that has attempts of the queue lets that queue go on as they end; it needs no thread more.
-  #runsQueue(thread: Thread, queue: string): boolean {
-    for (const held of thread.held.values()) if (held.work.queue === queue) return true;
-    return false;
+    const { threads, jobsPerThread } = this.#options;
+    const { best, start } = placeWork(work, this.#threads, threads);
+    if (start === null) return best;
+    return this.#startThread(start, start.type === "own" ? 1 : jobsPerThread) ?? best;
   }
 
   #startThread(role: ThreadRole, capacity: number): Thread | undefined {

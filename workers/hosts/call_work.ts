@@ -1,0 +1,24 @@
+import { ARGS_BYTES_MAX, type Json, toJsonText } from "../../ports/mod.ts";
+import type { Work } from "../work.ts";
+
+/**
+ * A called module as work, so that it runs as handlers do.
+ *
+ * @throws {InvalidJsonError} the input is not JSON.
+ * @throws {TooLargeError} the input is larger than 1 MiB.
+ */
+export function callWork(module: string, input: Json, timeoutMs: number): Work {
+  return {
+    id: "",
+    run: 0,
+    kind: "a called module",
+    queue: "",
+    attempt: 1,
+    maxAttempts: 1,
+    timeoutMs,
+    module,
+    args: toJsonText(input, { name: "input", maxBytes: ARGS_BYTES_MAX }),
+    ownThread: false,
+    plain: true,
+  };
+}

@@ -1,0 +1,20 @@
+import type { AttemptOutcome } from "../../ports/mod.ts";
+import type { HostDeath } from "./host_process.ts";
+
+/** What the death of a host process makes of an attempt in it. `single`: the process had this attempt alone. */
+export function outcomeOfDeath(
+  death: HostDeath,
+  single: boolean,
+  memory: number | undefined,
+): AttemptOutcome {
+  if (death.killed === "recycle") {
+    return { type: "released", reason: "its host process was ended for another job's sake", alone: false };
+  }
+  if (death.killed === "memory" || single && death.outOfMemory) {
+    const cap = memory === undefined ? "what there is" : `its cap of ${memory} bytes`;
+    return { type: "failed", class: "memory", message: `its host process needed more memory than ${cap}` };
+  }
+  // One that never answered has not run anybody's job: starting it is what failed.
+  if (single || !death.wasReady) return { type: "failed", class: "crash", message: death.message };
+  return { type: "released", reason: `it shared what died: ${death.message}`, alone: true };
+}

@@ -1,0 +1,27 @@
+import { assertEquals } from "@std/assert";
+import type { HostDeath } from "./host_process.ts";
+import { outcomeOfDeath } from "./outcome_of_death.ts";
+
+const DEATH: HostDeath = { killed: null, wasReady: true, outOfMemory: false, message: "it died" };
+
+function told(death: Partial<HostDeath>, single: boolean): string {
+  const outcome = outcomeOfDeath({ ...DEATH, ...death }, single, undefined);
+  if (outcome.type === "failed") return outcome.class;
+  return outcome.type === "released" ? `released, alone ${outcome.alone}` : outcome.type;
+}
+
+Deno.test("outcomeOfDeath() charges only an attempt that was alone in its process", () => {
+  assertEquals(told({}, true), "crash");
+  assertEquals(told({}, false), "released, alone true");
+  assertEquals(told({ outOfMemory: true }, true), "memory");
+  assertEquals(told({ outOfMemory: true }, false), "released, alone true");
+  assertEquals(told({ killed: "memory" }, true), "memory");
+});
+
+Deno.test("outcomeOfDeath() lets the others of a recycled process go back as they were", () => {
+  assertEquals(told({ killed: "recycle" }, false), "released, alone false");
+});
+
+Deno.test("outcomeOfDeath() fails an attempt whose process never came up", () => {
+  assertEquals(told({ wasReady: false }, false), "crash");
+});
