@@ -192,7 +192,7 @@ export class Stage implements AsyncDisposable {
   }
 }
 
-/** A file that is made when its gate opens. */
+/** A file whose being there is a signal between a case and a handler. */
 export class Gate {
   readonly path: string;
 
@@ -202,6 +202,11 @@ export class Gate {
 
   open(): void {
     Deno.writeTextFileSync(this.path, "open");
+  }
+
+  /** Resolves once a handler has made it. */
+  async opened(): Promise<void> {
+    await eventually(() => Deno.stat(this.path).then(() => true));
   }
 }
 

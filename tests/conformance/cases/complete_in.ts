@@ -37,10 +37,10 @@ export const completeInCases: readonly Case[] = [
     name: "the job runs on, as others see it, until the handler's transaction commits",
     async run(stage) {
       const runtime = await stage.start({ kinds: [stage.kind("k")] });
-      const gate = stage.gate();
-      const id = await runtime.enqueue("k", stage.act(completing(stage, { until: gate.path, output: 1 })));
-      await stage.untilStarted(id);
-      await pause(200);
+      const [mark, gate] = [stage.gate("mark"), stage.gate("gate")];
+      const action = completing(stage, { mark: mark.path, until: gate.path, output: 1 });
+      const id = await runtime.enqueue("k", stage.act(action));
+      await mark.opened();
       assertEquals((await runtime.get(id))!.state, "running");
       const other = await runtime.enqueue("k", stage.act({ do: "return" }));
       await stage.until(runtime, other, "completed", 2000);
@@ -79,12 +79,13 @@ export const completeInCases: readonly Case[] = [
     name: "a cancel that comes after completeIn committed finds the job completed",
     async run(stage) {
       const runtime = await stage.start({ kinds: [stage.kind("k")] });
-      const gate = stage.gate();
-      const id = await runtime.enqueue("k", stage.act(completing(stage, { until: gate.path })));
-      await stage.untilStarted(id);
-      await pause(200);
+      const [mark, gate] = [stage.gate("mark"), stage.gate("gate")];
+      const action = completing(stage, { mark: mark.path, until: gate.path });
+      const id = await runtime.enqueue("k", stage.act(action));
+      await mark.opened();
       // The completion holds the row, so the cancel waits for its commit.
       const answer = runtime.cancel(id);
+      await pause(100);
       gate.open();
       assertEquals(await answer, { result: "final", state: "completed" });
       await stage.until(runtime, id, "completed");

@@ -28,6 +28,8 @@ export type Action =
     readonly end: "commit" | "rollback";
     /** Waits for this file before it completes. */
     readonly after?: string;
+    /** Writes this file once the completion is in the transaction. */
+    readonly mark?: string;
     /** Waits for this file between the completion and the end of the transaction. */
     readonly until?: string;
     readonly thenFail?: boolean;
@@ -152,6 +154,7 @@ async function completeIn(action: Action & { do: "complete in" }, ctx: JobContex
   const { tx, commit, rollback } = await begin(action.args);
   try {
     await ctx.completeIn(tx, action.output);
+    if (action.mark !== undefined) Deno.writeTextFileSync(action.mark, "completed");
     if (action.until !== undefined) await hold(action.until, ctx.signal, "ignore");
   } catch (error) {
     await rollback();
