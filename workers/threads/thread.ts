@@ -160,10 +160,17 @@ export class Thread {
     return Atomics.load(this.#shared, SLOTS_AT + held.slot);
   }
 
+  /** Whether it has an attempt that waits for the thread's turn: {@linkcode Thread.withdraw} could take it back. */
+  isWaiting(held: Held): boolean {
+    const state = this.stateOf(held);
+    return state === SLOT.queued || state === SLOT.loading && this.#inHandler;
+  }
+
   /** Takes back an attempt that has not been started. False when it has. */
   withdraw(held: Held): boolean {
     const at = SLOTS_AT + held.slot;
-    if (Atomics.compareExchange(this.#shared, at, SLOT.queued, SLOT.withdrawn) !== SLOT.queued) return false;
+    const state = this.#inHandler && this.stateOf(held) === SLOT.loading ? SLOT.loading : SLOT.queued;
+    if (Atomics.compareExchange(this.#shared, at, state, SLOT.withdrawn) !== state) return false;
     this.held.delete(held.key);
     if (this.held.size === 0) this.idleSince = performance.now();
     return true;
@@ -189,7 +196,7 @@ export class Thread {
       this.#progress = progress;
       this.#progressAt = now;
       this.blocked = false;
-    } else if (this.#consumed() === this.#sent && !this.#hasQueued()) {
+    } else if (this.#consumed() === this.#sent && !this.#hasWaiting()) {
       // With nothing left that it could do, standing still proves nothing new; what was found stays.
       this.#progressAt = now;
     } else if (now - this.#progressAt > (this.ready ? BLOCKED_MS : STARTING_BLOCKED_MS)) {
@@ -208,8 +215,14 @@ export class Thread {
     return Atomics.load(this.#shared, COUNTER.consumed);
   }
 
-  #hasQueued(): boolean {
-    for (const held of this.held.values()) if (this.stateOf(held) === SLOT.queued) return true;
+  // A module that is loading waits for its turn while a handler computes. Otherwise it may be the module itself that
+  // does, and would block the next thread as well.
+  get #inHandler(): boolean {
+    return Atomics.load(this.#shared, COUNTER.current) !== 0;
+  }
+
+  #hasWaiting(): boolean {
+    for (const held of this.held.values()) if (this.isWaiting(held)) return true;
     return false;
   }
 }

@@ -132,11 +132,21 @@ class ThreadMain {
     currentJob.run(job, () => {
       this.#load(kind).then((handler) => {
         if (job.ended) return;
-        Atomics.store(this.#shared, SLOTS_AT + slot, SLOT.started);
+        const at = SLOTS_AT + slot;
+        if (Atomics.compareExchange(this.#shared, at, SLOT.loading, SLOT.started) !== SLOT.loading) {
+          this.#forget(job);
+          this.#report(["withdrawn", slot]);
+          return;
+        }
+        Atomics.add(this.#shared, COUNTER.progress, 1);
         this.#runJob(job, handler, args, plain);
       }, (error) => {
         if (job.ended) return;
         this.#forget(job);
+        if (Atomics.load(this.#shared, SLOTS_AT + slot) === SLOT.withdrawn) {
+          this.#report(["withdrawn", slot]);
+          return;
+        }
         const { stack } = describeError(error);
         this.#report(["unloaded", key, (error as LoadError).message, stack]);
       });

@@ -354,10 +354,12 @@ export class ThreadPool {
     thread.look(now);
     for (const held of [...thread.held.values()]) {
       const state = thread.stateOf(held);
-      if (state === SLOT.queued) {
-        if (thread.blocked && thread.withdraw(held)) this.#wait(held);
+      if (thread.blocked && thread.isWaiting(held) && thread.withdraw(held)) {
+        held.loadingAt = 0;
+        this.#wait(held);
         continue;
       }
+      if (state === SLOT.queued) continue;
       if (state === SLOT.loading && held.loadingAt === 0) held.loadingAt = now;
       if (state === SLOT.started && held.startedAt === 0) held.startedAt = now;
       if (held.aborted !== null) {
