@@ -73,6 +73,8 @@ create table {schema}.job_history (
   autovacuum_vacuum_cost_delay = 0
 );
 
+-- No index by kind: it costs 9 % more WAL and 6 % more of the server's time per job. A list of a common kind takes 2 ms
+-- without it; one of a kind that is rare or absent walks the primary key, 0.2 s per million ended jobs.
 -- Retention has two ages. Each row stands in one of the two indexes only, so both cost one write together.
 create index job_history_completed on {schema}.job_history (finished_at) where state = 'completed';
 create index job_history_others on {schema}.job_history (finished_at) where state <> 'completed';
