@@ -15,6 +15,7 @@ import { settlementOf } from "./_outcome.ts";
 import type { Progress } from "./_progress.ts";
 import { Rate } from "./_rate.ts";
 import type { Settled, Settler } from "./_settler.ts";
+import { isSuspect, type SuspectTurn } from "./_suspects.ts";
 import { Ticker } from "./_ticker.ts";
 import type { Settings } from "./settings.ts";
 
@@ -24,6 +25,8 @@ const AHEAD_RATE_MIN = 2000;
 const AHEAD_MS = 2;
 /** How much one run weighs in the mean duration of the latest. */
 const DURATION_WEIGHT = 0.05;
+/** When a suspect that must wait for its turn comes back, in ms. */
+const SUSPECT_PAUSE_MS = 300;
 /** With so many ends not written, no more is claimed. */
 const BACKLOG_MAX = 5000;
 
@@ -45,6 +48,8 @@ export interface LaneOptions {
   readonly owner: () => string;
   /** Whether this process may start jobs: not when others may think it dead. */
   readonly fit: () => boolean;
+  /** Shared by all lanes of this process. */
+  readonly suspects: SuspectTurn;
   /** Told of each end that is durable. */
   readonly onSettled: (id: JobId, settled: Settled) => void;
   /** Told when jobs of this queue went back in line, due at once. */
@@ -72,6 +77,9 @@ interface Running {
  *
  * `#buffer` holds what was claimed ahead. It holds no slot and is given back for free. A start is on record before the
  * handler begins, so that a job which kills the process pays for it, and its neighbours in the buffer do not.
+ *
+ * A suspect (see there) runs when nothing else of its queue does: nothing is claimed until it has ended, and other
+ * suspects are back in line, durably, before it begins.
  */
 export class Lane {
   readonly #options: LaneOptions;
@@ -81,6 +89,9 @@ export class Lane {
   #buffer: Claimed[] = [];
   #recorded: Claimed[] = [];
   #recording: Claimed[] = [];
+  #suspect: Claimed | undefined;
+  #suspectBegun = false;
+  #suspectsLeaving = 0;
   /** The mean duration of the latest runs, in ms. */
   #durationMs = Infinity;
   /** Slots that the claim under way was promised. */
@@ -141,6 +152,12 @@ export class Lane {
       this.#options.executor.abort(id, running.job.run, "cancel");
       return true;
     }
+    const suspect = this.#suspect;
+    if (suspect?.id === id) {
+      this.#suspectEnded(suspect);
+      this.#settle(suspect, { id, run: suspect.run, to: "cancelled", output: null, error: null });
+      return true;
+    }
     for (const held of [this.#buffer, this.#recorded]) {
       const index = held.findIndex((job) => job.id === id);
       if (index < 0) continue;
@@ -156,6 +173,7 @@ export class Lane {
     this.#buffer = [];
     this.#recorded = [];
     this.#recording = [];
+    if (!this.#suspectBegun) this.#suspectEnded(this.#suspect);
     this.abort();
   }
 
@@ -165,6 +183,7 @@ export class Lane {
     clearTimeout(this.#dueTimer);
     this.#release(this.#buffer.splice(0));
     this.#release(this.#recorded.splice(0));
+    this.#releaseWaitingSuspect();
     await this.#claims.stop();
   }
 
@@ -208,6 +227,7 @@ export class Lane {
 
   /** How many to claim now: 0 when there is enough at hand. */
   #wanted(): number {
+    if (this.#suspect !== undefined) return 0;
     if (!this.#options.fit() || this.#options.settler.backlog > BACKLOG_MAX) return 0;
     const { prefetchMs, prefetchMax } = this.#options.settings;
     const target = Math.min(prefetchMax, Math.floor(this.#rate.perSecond() * prefetchMs / 1000));
@@ -228,7 +248,9 @@ export class Lane {
   #take(jobs: readonly Claimed[], free: number): void {
     if (this.#stopping) return this.#release(jobs);
     jobs.forEach((job, index) => {
-      if (!this.#options.kinds.has(job.kind)) this.#putAside(job);
+      const kind = this.#options.kinds.get(job.kind);
+      if (kind === undefined) this.#putAside(job);
+      else if (isSuspect(job, kind)) this.#takeSuspect(job);
       else if (index < free) this.#start(job);
       else this.#buffer.push(job);
     });
@@ -243,7 +265,56 @@ export class Lane {
     const short = this.#free() - this.#promised + ahead - this.#recorded.length;
     const due = this.#recorded.length <= ahead / 2;
     if (due && short > 0 && this.#buffer.length > 0 && this.#recording.length === 0) this.#record(short);
+    this.#startSuspect();
     if (this.#more && this.#wanted() > 0) this.#claims.wake();
+  }
+
+  #takeSuspect(job: Claimed): void {
+    if (this.#suspect === undefined && this.#options.suspects.take(this)) {
+      this.#suspect = job;
+      return;
+    }
+    const { id, run } = job;
+    this.#suspectsLeaving++;
+    const back = { id, run, to: "release", delayMs: SUSPECT_PAUSE_MS, error: null, alone: true } as const;
+    this.#settle(job, back, () => {
+      this.#suspectsLeaving--;
+      this.#pump();
+    });
+  }
+
+  /** Starts the suspect once nothing else is here. Its start is on record before, as anybody's. */
+  async #startSuspect(): Promise<void> {
+    const job = this.#suspect;
+    const others = this.#running.size + this.#held() + this.#promised + this.#suspectsLeaving;
+    if (job === undefined || this.#suspectBegun || others > 0) return;
+    this.#suspectBegun = true;
+    try {
+      await this.#options.store.started(this.#options.owner(), [job]);
+    } catch (error) {
+      this.#options.log.warn("start not recorded, the job goes back in line", { error: errorText(error) });
+      this.#suspectBegun = false;
+      return this.#releaseWaitingSuspect();
+    }
+    if (this.#suspect !== job) return;
+    if (!this.#stopping) return this.#start(job);
+    this.#suspectBegun = false;
+    this.#releaseWaitingSuspect();
+  }
+
+  #suspectEnded(job: Claimed | undefined): void {
+    if (job === undefined || job !== this.#suspect) return;
+    this.#suspect = undefined;
+    this.#suspectBegun = false;
+    this.#options.suspects.pass(this);
+    this.#claims.wake();
+  }
+
+  #releaseWaitingSuspect(): void {
+    const job = this.#suspect;
+    if (job === undefined || this.#suspectBegun) return;
+    this.#suspectEnded(job);
+    this.#release([job]);
   }
 
   /** How many starts to have on record beyond the free slots. */
@@ -285,6 +356,7 @@ export class Lane {
   #ended(running: Running, kind: Kind, outcome: AttemptOutcome): void {
     const { job, cancelled, stopped } = running;
     this.#running.delete(`${job.id}/${job.run}`);
+    this.#suspectEnded(job);
     this.#noteDuration(performance.now() - running.startedAt);
     const settlement = settlementOf(job, kind, outcome, { cancelled, stopped, random: Math.random() });
     this.#report(job, outcome, settlement);
@@ -299,7 +371,7 @@ export class Lane {
     this.#durationMs = Math.max(this.#durationMs, 0.01);
   }
 
-  #settle(job: Claimed, settlement: Settlement): void {
+  #settle(job: Claimed, settlement: Settlement, done?: () => void): void {
     const { settler, onSettled, onReady, queue } = this.#options;
     settler.add(settlement, (settled) => {
       onSettled(job.id, settled);
@@ -308,6 +380,7 @@ export class Lane {
         if (settlement.delayMs === 0) onReady(queue.name);
       }
       if (settler.backlog === BACKLOG_MAX) this.#pump();
+      done?.();
     });
   }
 

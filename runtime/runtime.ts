@@ -46,6 +46,7 @@ import { Progress } from "./_progress.ts";
 import { listLimit, newJob, waitMs } from "./_requests.ts";
 import { type Settled, Settler } from "./_settler.ts";
 import { Signaller } from "./_signaller.ts";
+import { SuspectTurn } from "./_suspects.ts";
 import { Ticker } from "./_ticker.ts";
 import { Waiters } from "./_waiters.ts";
 import { resolveSettings, type Settings } from "./settings.ts";
@@ -155,6 +156,7 @@ class StoreRuntime implements WorkingRuntime {
       log,
     });
     const owner = () => this.#heart.owner;
+    const suspects = new SuspectTurn();
     this.#settler = new Settler({ store, owner, settleMs: settings.settleMs, log });
     this.#lanes = new Map(worked.map((name) => [
       name,
@@ -167,6 +169,7 @@ class StoreRuntime implements WorkingRuntime {
         progress: this.#progress,
         owner,
         fit: () => this.#heart.fit,
+        suspects,
         onSettled: (id, settled) => this.#settled(id, settled),
         onReady: (queue) => this.#signaller.send({ type: "ready", queue }),
         settings,
