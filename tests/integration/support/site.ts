@@ -61,7 +61,7 @@ export class Site implements AsyncDisposable {
   }
 
   /** Starts a worker program. It is killed with what it started when the site closes. */
-  worker(config: Partial<WorkerConfig> = {}, env: Record<string, string> = {}): Program {
+  worker(config: Partial<WorkerConfig> = {}, env: Readonly<Record<string, string>> = {}): Program {
     const worker = new Program("../tests/integration/programs/worker", [
       JSON.stringify({ ...this.#config, ...config }),
     ], { env });
@@ -70,7 +70,10 @@ export class Site implements AsyncDisposable {
   }
 
   /** Starts a worker program and waits until it works. */
-  async working(config: Partial<WorkerConfig> = {}, env: Record<string, string> = {}): Promise<Program> {
+  async working(
+    config: Partial<WorkerConfig> = {},
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<Program> {
     const worker = this.worker(config, env);
     await worker.event("started");
     return worker;

@@ -11,13 +11,14 @@ export async function supervise(
   site: Site,
   config: Partial<WorkerConfig>,
   until: Promise<unknown>,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<number> {
   let over = false;
   const end = until.finally(() => over = true);
   end.catch(() => {});
   let deaths = 0;
   while (!over) {
-    const { pid } = site.worker(config);
+    const { pid } = site.worker(config, env);
     while (!over && isAlive(pid)) await pause(20);
     if (!over) deaths++;
   }
