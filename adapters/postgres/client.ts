@@ -12,6 +12,8 @@ export interface ClientOptions {
   readonly preparedStatements: boolean;
   /** How long connecting may take, in ms. */
   readonly connectTimeoutMs: number;
+  /** Parameters of the session, such as `synchronous_commit`. Sent when statements are prepared: poolers refuse them. */
+  readonly session: Readonly<Record<string, string>>;
   /** Told of notifications. */
   readonly onNotify?: (channel: string, payload: string) => void;
   /** Told once when the connection has broken or was ended. */
@@ -67,9 +69,7 @@ export class Client {
       onparameter: () => this.#watch(),
       connection: {
         application_name: "millrace",
-        // A generic plan that was made while a table was empty would be kept when it has a million rows. Poolers
-        // refuse the parameter, and need it not: without prepared statements every plan is made afresh.
-        ...(options.preparedStatements ? { plan_cache_mode: "force_custom_plan" } : {}),
+        ...(options.preparedStatements ? options.session : {}),
       },
       socket: (target: SocketTarget) => this.#dial(target),
     } as unknown as postgres.Options<Record<string, never>>);

@@ -14,6 +14,7 @@ import { ConnectionPool } from "./connection_pool.ts";
 import { channelName, checkSchemaName, quoteIdentifier } from "./identifiers.ts";
 import { Listener } from "./listener.ts";
 import { migrate, migrateDown, migratedTo } from "./migrate.ts";
+import { FRESH_PLANS } from "./session.ts";
 
 /** How a database is reached. */
 export interface PostgresDatabaseOptions {
@@ -31,11 +32,15 @@ export interface PostgresDatabaseOptions {
   readonly connectTimeoutMs?: number;
   /** Whether statements are prepared. Must be false behind a transaction pooler such as PgBouncer. Default true. */
   readonly preparedStatements?: boolean;
+  /** Parameters of its sessions, such as `synchronous_commit`. Default: every plan is made afresh. */
+  readonly session?: Readonly<Record<string, string>>;
   /** `off` never listens: work is found by polling alone. Default `auto`. */
   readonly listen?: "auto" | "off";
 }
 
 const END_GRACE_MS = 5000;
+/** The most statements whose text with the schema's name is kept. Ours are fewer. */
+const STATEMENTS_MAX = 500;
 
 /** A PostgreSQL database through postgres.js. Connections are made when they are first needed. */
 export class PostgresDatabase implements Database {
@@ -45,6 +50,7 @@ export class PostgresDatabase implements Database {
   readonly quotedSchema: string;
   readonly #pool: ConnectionPool;
   readonly #listener: Listener | null;
+  readonly #statements: Map<string, string> = new Map();
 
   private constructor(options: PostgresDatabaseOptions) {
     this.schema = options.schema ?? "millrace";
@@ -63,6 +69,7 @@ export class PostgresDatabase implements Database {
       url: options.url,
       preparedStatements: options.preparedStatements ?? true,
       connectTimeoutMs,
+      session: options.session ?? FRESH_PLANS,
     };
     this.#pool = new ConnectionPool({ client, size, acquireTimeoutMs });
     this.#listener = options.listen === "off" ? null : new Listener({
@@ -190,7 +197,13 @@ export class PostgresDatabase implements Database {
   }
 
   #substitute(text: string): string {
-    return text.includes("{schema}") ? text.replaceAll("{schema}", () => this.quotedSchema) : text;
+    // Texts are constants, so each is put together once.
+    let statement = this.#statements.get(text);
+    if (statement === undefined) {
+      statement = text.replaceAll("{schema}", () => this.quotedSchema);
+      if (this.#statements.size < STATEMENTS_MAX) this.#statements.set(text, statement);
+    }
+    return statement;
   }
 }
 

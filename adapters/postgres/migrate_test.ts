@@ -87,12 +87,13 @@ Deno.test("waiters outlive a role's timeouts, and another schema does not wait",
   withSchema(async (schema, connect) => {
     const role = `r_${crypto.randomUUID().slice(0, 8)}`;
     const admin = connect();
-    await admin.query(`create role ${role} login superuser`);
+    await admin.query(`create role ${role} login superuser password 'secret'`);
     await admin.query(`alter role ${role} set statement_timeout = '100ms'`);
     await admin.query(`alter role ${role} set lock_timeout = '100ms'`);
     try {
       const url = new URL(databaseUrl());
       url.username = role;
+      url.password = "secret";
       const [begun, letGo] = [gate(), gate()];
       const { migrationLockKey } = await import("./identifiers.ts");
       const holder = admin.transaction(async (tx) => {
@@ -144,11 +145,12 @@ Deno.test("a role that may not create schemas can migrate one that exists", () =
   withSchema(async (_schema, connect) => {
     const role = `r_${crypto.randomUUID().slice(0, 8)}`;
     const admin = connect();
-    await admin.query(`create role ${role} login`);
+    await admin.query(`create role ${role} login password 'secret'`);
     await admin.query(`create schema {schema} authorization ${role}`);
     try {
       const url = new URL(databaseUrl());
       url.username = role;
+      url.password = "secret";
       const database = connect(1, url.href);
       await database.migrate(JOBS_PART, JOB_STEPS);
       assertEquals(await database.migratedTo(JOBS_PART), JOB_STEPS.length);

@@ -47,6 +47,7 @@ import { retryJob } from "./retry.ts";
 import { JOB_STEPS, JOBS_PART } from "./schema.ts";
 import { settle } from "./settle.ts";
 import { sendSignals, SIGNALS_CHANNEL, subscribeSignals } from "./signals.ts";
+import { LIGHT_WRITES, STEADY_PLANS } from "./session.ts";
 import { StartMarks } from "./start_marks.ts";
 
 /** How jobs on PostgreSQL are reached. */
@@ -55,9 +56,10 @@ export interface PostgresStoreOptions extends PostgresDatabaseOptions {
   readonly poolSize?: number;
 }
 
-/** The heartbeat has a connection of its own, the listener has one, and claims and settlements must not wait for an enqueue. */
+/** One for heartbeats and marks, one for the listener, one for claims and settlements, one for everything else. */
 const POOL_SIZE_MIN = 4;
 const POOL_SIZE_DEFAULT = 8;
+const WORK_SIZE_MAX = 4;
 
 /**
  * Makes a store on PostgreSQL. It connects at the first call; `migrate()` makes the tables.
@@ -79,8 +81,10 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
 export class PostgresStore implements Store {
   /** How a handler's own transaction completes its job. */
   readonly completion: Completion;
-  /** The connections for everything but heartbeats. */
+  /** The connections for everything but the work on jobs and the heartbeats. */
   readonly database: PostgresDatabase;
+  /** The connections for the statements of every job: they must not wait for a look at millions of rows. */
+  readonly #work: PostgresDatabase;
   readonly #pulse: PostgresDatabase;
   readonly #target: InsertTarget;
   readonly #marks: StartMarks;
@@ -93,16 +97,23 @@ export class PostgresStore implements Store {
     const poolSize = options.poolSize ?? POOL_SIZE_DEFAULT;
     if (!Number.isInteger(poolSize)) throw new InvalidOptionError("poolSize", poolSize, "an integer");
     if (poolSize < POOL_SIZE_MIN) throw new PoolTooSmallError(poolSize, POOL_SIZE_MIN);
-    this.database = PostgresDatabase.connect({ ...options, poolSize: poolSize - 2 });
+    const workSize = Math.min(WORK_SIZE_MAX, Math.ceil((poolSize - 2) / 2));
+    this.database = PostgresDatabase.connect({ ...options, poolSize: poolSize - 2 - workSize });
+    this.#work = PostgresDatabase.connect({
+      ...options,
+      poolSize: workSize,
+      listen: "off",
+      session: STEADY_PLANS,
+    });
     // A heartbeat that had to wait for a connection would look like a dead process.
-    this.#pulse = PostgresDatabase.connect({ ...options, poolSize: 1, listen: "off" });
+    this.#pulse = PostgresDatabase.connect({ ...options, poolSize: 1, listen: "off", session: LIGHT_WRITES });
     const { quotedSchema, schema } = this.database;
     this.completion = completionOf(quotedSchema);
     this.#target = { quotedSchema, channel: channelName(schema, SIGNALS_CHANNEL) };
-    this.#marks = new StartMarks(this.database);
-    this.#lost = new LostClaims(this.database);
-    this.#claimer = new Claimer(this.database, this.#marks, this.#lost);
-    this.#run = (text, params) => this.database.query(text, params);
+    this.#marks = new StartMarks(this.#pulse);
+    this.#lost = new LostClaims(this.#work);
+    this.#claimer = new Claimer(this.#work, this.#marks, this.#lost);
+    this.#run = (text, params) => this.#work.query(text, params);
   }
 
   /** Brings the tables to the newest version. Idempotent, and safe when many processes do it at once. */
@@ -129,7 +140,7 @@ export class PostgresStore implements Store {
 
   /** Ends all connections. Idempotent. */
   async close(): Promise<void> {
-    await Promise.all([this.database.close(), this.#pulse.close()]);
+    await Promise.all([this.database.close(), this.#work.close(), this.#pulse.close()]);
   }
 
   /** Writes jobs, all or none, and returns an id for each, in order. */
@@ -137,7 +148,7 @@ export class PostgresStore implements Store {
     if (tx !== undefined) return await insertJobsIn(tx, this.#target, jobs);
     const mayTakeSeveralStatements = jobs.length > 1 && jobs.some((job) => job.unique);
     if (!mayTakeSeveralStatements) return await insertJobs(this.#run, this.#target, jobs);
-    return await this.database.transaction((own) =>
+    return await this.#work.transaction((own) =>
       insertJobs(async (text, params) => await own.unsafe(text, params), this.#target, jobs)
     );
   }
@@ -155,7 +166,7 @@ export class PostgresStore implements Store {
 
   /** In how many ms the next job of a queue falls due, or the queue should be looked through once more. */
   async nextDue(queue: string): Promise<number | null> {
-    const dueMs = await nextDue(this.database, queue);
+    const dueMs = await nextDue(this.#work, queue);
     const lookMs = this.#claimer.lookDueMs(queue);
     if (dueMs === null || lookMs === null) return dueMs ?? lookMs;
     return Math.min(dueMs, lookMs);
@@ -169,7 +180,7 @@ export class PostgresStore implements Store {
   /** Ends runs: to a final state, or back in line. */
   async settle(_owner: string, settlements: readonly Settlement[]): Promise<SettleResult> {
     if (settlements.length === 0) return { settled: [], locked: [] };
-    const result = await settle(this.database, settlements);
+    const result = await settle(this.#work, settlements);
     const locked = new Set(result.locked.map(({ id, run }) => `${id}:${run}`));
     const ended = settlements.filter(({ id, run }) => !locked.has(`${id}:${run}`));
     this.#marks.noteEnded(ended);
