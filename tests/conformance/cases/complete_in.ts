@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { Case } from "../case.ts";
 import { pause } from "../eventually.ts";
 import type { Action } from "../handlers/act.ts";
-import { bareJob, type Stage } from "../stage.ts";
+import { bareJob, SIGNALS_ALONE, type Stage } from "../stage.ts";
 
 function completing(stage: Stage, change: Partial<Action & { do: "complete in" }>): Action {
   const { module, args } = stage.handlerTransactions;
@@ -62,11 +62,11 @@ export const completeInCases: readonly Case[] = [
   {
     name: "completeIn throws FenceLostError when the job was cancelled first, which then ends cancelled",
     async run(stage) {
-      const runtime = await stage.start({ kinds: [stage.kind("k")] });
+      const runtime = await stage.start({ kinds: [stage.kind("k")], settings: SIGNALS_ALONE });
       const after = stage.gate();
       const id = await runtime.enqueue("k", stage.act(completing(stage, { after: after.path })));
       await stage.untilStarted(id);
-      // Told to the store alone: the handler must not be ended before it has tried.
+      // Told to the store alone, and no heartbeat finds it: the handler must not be ended before it has tried.
       const store = await stage.store();
       assertEquals((await store.cancel(id)).result, "requested");
       after.open();
