@@ -89,7 +89,7 @@ export interface Store {
   /** Deletes at most `limit` ended jobs that are older than their retention, with their unique keys. */
   purge(request: Purge): Promise<number>;
 
-  /** Puts jobs of these kinds that were put aside as undeclared back in line. Called when a process starts. */
+  /** Puts jobs of these kinds that were put aside as undeclared back in line. Called with every heartbeat. */
   recall(kinds: readonly string[]): Promise<void>;
 
   /** Counts and ages, over all kinds or one. */
@@ -233,7 +233,7 @@ export interface ProgressEntry extends RunRef {
 
 /** One process. */
 export interface Owner {
-  /** Random, new at every start. */
+  /** A random UUID, new at every start. */
   readonly id: string;
   /** For people: host and process id. */
   readonly name: string;

@@ -10,6 +10,8 @@ export interface HeartOptions {
   readonly name: string;
   /** The queues that this process works. */
   readonly queues: readonly string[];
+  /** The kinds that it declares: their jobs, put aside by a process that does not, are put back in line. */
+  readonly kinds: readonly string[];
   /** How often it beats, in ms. */
   readonly heartbeatMs: number;
   /** After how long without a beat a process is lost, in ms. */
@@ -85,10 +87,11 @@ export class Heart {
   }
 
   async #beat(): Promise<void> {
-    const { store, log, onFit, onRescued, onCancel } = this.#options;
+    const { store, kinds, log, onFit, onRescued, onCancel } = this.#options;
     // Counted from before the call: the answer may have been long under way.
     const asked = performance.now();
     const beat = await store.beat(this.#owner);
+    const paused = !this.fit || !beat.alive;
     if (beat.alive) {
       this.#renewedAt = asked;
     } else {
@@ -101,8 +104,10 @@ export class Heart {
     }
     if (!this.#wasFit) log.info("heartbeat renewed, starting jobs again");
     this.#wasFit = true;
-    onFit();
+    if (paused) onFit();
     for (const id of beat.cancelRequested) onCancel(id);
+    // Not only at the start: an older program on the same queue may put them aside again while it is still there.
+    await store.recall(kinds);
     await this.#watch(beat.nowMs, beat.owners);
   }
 

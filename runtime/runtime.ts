@@ -147,6 +147,7 @@ class StoreRuntime implements WorkingRuntime {
       store,
       name: options.name ?? "runtime",
       queues: worked,
+      kinds: [...composition.kinds.keys()],
       heartbeatMs: settings.heartbeatMs,
       lostAfterMs: settings.lostAfterMs,
       onRescued: () => this.#eachLane((lane) => lane.abandon()),
@@ -294,7 +295,6 @@ class StoreRuntime implements WorkingRuntime {
     this.#executor.start({ onThreadLost: (thread) => this.#onThreadLost(thread) });
     if (this.#isStopping()) return;
     await this.#heart.start();
-    await this.#store.recall([...this.#composition.kinds.keys()]);
     await this.#listen();
     if (this.#isStopping()) return;
     this.#phase = "working";

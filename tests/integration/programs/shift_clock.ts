@@ -4,9 +4,8 @@ const shiftMs = Number(Deno.env.get("CLOCK_SHIFT_MS") ?? 0);
 if (shiftMs !== 0) {
   const TrueDate = Date;
   globalThis.Date = class extends TrueDate {
-    constructor(...args: unknown[]) {
-      if (args.length === 0) super(TrueDate.now() + shiftMs);
-      else super(...args as [number]);
+    constructor(...args: [] | [number | string | Date]) {
+      super(args.length === 0 ? TrueDate.now() + shiftMs : args[0]);
     }
 
     static override now(): number {
