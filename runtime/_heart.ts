@@ -1,5 +1,5 @@
 import type { JobId, Log, Rescued, Store } from "../ports/mod.ts";
-import { errorText } from "./_error_text.ts";
+import { errorText, levelOf } from "./_error_text.ts";
 import { Ticker } from "./_ticker.ts";
 
 /** What a {@linkcode Heart} needs. */
@@ -52,7 +52,7 @@ export class Heart {
     this.#beats = new Ticker({
       everyMs: options.heartbeatMs,
       run: () => this.#beat(),
-      onError: (error) => this.#missed(error),
+      onError: (error, again) => this.#missed(error, again),
     });
   }
 
@@ -111,10 +111,10 @@ export class Heart {
     await this.#watch(beat.nowMs, beat.owners);
   }
 
-  #missed(error: unknown): void {
+  #missed(error: unknown, again: boolean): void {
     const { log, lostAfterMs } = this.#options;
     this.#forgetWatch();
-    log.warn("heartbeat not renewed, trying again", { error: errorText(error) });
+    log[levelOf(again)]("heartbeat not renewed, trying again", { error: errorText(error) });
     if (this.#wasFit && !this.fit) {
       this.#wasFit = false;
       log.error("no heartbeat for too long, starting no more jobs until there is one", { lostAfterMs });

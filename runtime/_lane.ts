@@ -9,7 +9,7 @@ import type {
   Settlement,
   Store,
 } from "../ports/mod.ts";
-import { errorText } from "./_error_text.ts";
+import { errorText, levelOf } from "./_error_text.ts";
 import type { Timer } from "./_timer.ts";
 import { settlementOf } from "./_outcome.ts";
 import type { Progress } from "./_progress.ts";
@@ -108,9 +108,9 @@ export class Lane {
     this.#claims = new Ticker({
       everyMs: options.settings.pollMs,
       run: () => this.#claimAll(),
-      onError: (error) => {
+      onError: (error, again) => {
         this.#promised = 0;
-        options.log.warn("claim failed, trying again", {
+        options.log[levelOf(again)]("claim failed, trying again", {
           queue: options.queue.name,
           error: errorText(error),
         });

@@ -6,7 +6,7 @@ import {
   type Settlement,
   type Store,
 } from "../ports/mod.ts";
-import { errorText } from "./_error_text.ts";
+import { errorText, levelOf } from "./_error_text.ts";
 import type { Timer } from "./_timer.ts";
 
 /** The most runs that one statement ends. */
@@ -111,7 +111,7 @@ export class Settler {
         return await this.#writeOnce(batch);
       } catch (error) {
         if (error instanceof RefusedValueError) return await this.#isolate(batch, error);
-        this.#options.log.warn("ends of runs not written, trying again", {
+        this.#options.log[levelOf(pauseMs > RETRY_FIRST_MS)]("ends of runs not written, trying again", {
           runs: batch.length,
           inMs: pauseMs,
           error: errorText(error),

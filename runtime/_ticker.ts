@@ -4,8 +4,8 @@ export interface TickerOptions {
   readonly run: () => Promise<number | void>;
   /** The longest pause between two runs, in ms. */
   readonly everyMs: number;
-  /** Told when a run fails; the next one comes as usual. */
-  readonly onError: (error: unknown) => void;
+  /** Told when a run fails, and whether the one before had failed too; the next one comes as usual. */
+  readonly onError: (error: unknown, again: boolean) => void;
 }
 
 /** Repeats one piece of work, never twice at once: after a pause, or when woken. */
@@ -39,13 +39,16 @@ export class Ticker {
   }
 
   async #repeat(): Promise<void> {
+    let failed = false;
     while (!this.#stopping) {
       this.#woken = false;
       let pauseMs = this.#options.everyMs;
       try {
         pauseMs = Math.min(pauseMs, await this.#options.run() ?? pauseMs);
+        failed = false;
       } catch (error) {
-        this.#options.onError(error);
+        this.#options.onError(error, failed);
+        failed = true;
       }
       if (this.#stopping || this.#woken) continue;
       await new Promise<void>((resolve) => {

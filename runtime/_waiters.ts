@@ -7,7 +7,7 @@ import {
   WAITED_JOBS_MAX,
   type WaitResult,
 } from "../ports/mod.ts";
-import { errorText } from "./_error_text.ts";
+import { errorText, levelOf } from "./_error_text.ts";
 import type { Signaller } from "./_signaller.ts";
 import { Ticker } from "./_ticker.ts";
 
@@ -49,8 +49,8 @@ export class Waiters {
     this.#look = new Ticker({
       everyMs: options.pollMs,
       run: () => this.#lookNow(),
-      onError: (error) =>
-        options.log.warn("waited jobs not looked at, trying again", { error: errorText(error) }),
+      onError: (error, again) =>
+        options.log[levelOf(again)]("waited jobs not looked at, trying again", { error: errorText(error) }),
     });
   }
 

@@ -33,7 +33,7 @@ import {
   UndeclaredQueueError,
   type WaitResult,
 } from "../ports/mod.ts";
-import { errorText } from "./_error_text.ts";
+import { errorText, levelOf } from "./_error_text.ts";
 import type { Timer } from "./_timer.ts";
 import { Gatherer } from "./_gatherer.ts";
 import { Heart } from "./_heart.ts";
@@ -191,12 +191,14 @@ class StoreRuntime implements WorkingRuntime {
     this.#ticks = new Ticker({
       everyMs: settings.pollMs,
       run: () => this.#tick(),
-      onError: (error) => log.warn("periodics not looked at, trying again", { error: errorText(error) }),
+      onError: (error, again) =>
+        log[levelOf(again)]("periodics not looked at, trying again", { error: errorText(error) }),
     });
     this.#purges = new Ticker({
       everyMs: settings.purgeMs,
       run: () => this.#purge(),
-      onError: (error) => log.warn("ended jobs not purged, trying again", { error: errorText(error) }),
+      onError: (error, again) =>
+        log[levelOf(again)]("ended jobs not purged, trying again", { error: errorText(error) }),
     });
   }
 
