@@ -7,7 +7,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { createRuntime, type CreateRuntimeOptions } from "../../mod.ts";
+import { createRuntime } from "../../mod.ts";
 import { startEmbedded } from "../../embedded/mod.ts";
 import { ConnectionTimeoutError, DatabaseUnavailableError } from "../../ports/mod.ts";
 import { eventually } from "../conformance/eventually.ts";
@@ -17,18 +17,23 @@ import { connectPostgres } from "./support/connect.ts";
 import { Site } from "./support/site.ts";
 import { TcpProxy } from "./support/tcp_proxy.ts";
 
-/** What migrate() and start() say to a database, each on a runtime of its own. */
-async function refusals(url: string, schema: string = uniqueSchema()): Promise<[Error, Error]> {
-  const said = async (act: "migrate" | "start"): Promise<Error> => {
-    const options: CreateRuntimeOptions = runtimeOptions({ url, schema });
-    const runtime = createRuntime(options);
-    try {
-      return await assertRejects(() => runtime[act]()) as Error;
-    } finally {
-      await runtime.stop();
-    }
-  };
-  return [await said("migrate"), await said("start")];
+/** What migrate() or start() says to a database. */
+async function refusal(
+  act: "migrate" | "start",
+  url: string,
+  schema: string = uniqueSchema(),
+): Promise<Error> {
+  const runtime = createRuntime(runtimeOptions({ url, schema }));
+  try {
+    return await assertRejects(() => runtime[act]()) as Error;
+  } finally {
+    await runtime.stop();
+  }
+}
+
+/** What both say to a database without tables. */
+async function refusals(url: string): Promise<[Error, Error]> {
+  return [await refusal("migrate", url), await refusal("start", url)];
 }
 
 function changed(url: string, change: (url: URL) => void): string {
@@ -70,7 +75,7 @@ Deno.test("a role without the right to create: migrate() says what is missing; w
       each.username = role;
       each.password = "p";
     });
-    const [migrating] = await refusals(as);
+    const migrating = await refusal("migrate", as);
     assertMatch(migrating.message, /permission denied.*grant/);
     await site.sql.unsafe(`
       grant usage on schema ${site.schema} to ${role};
@@ -92,9 +97,9 @@ Deno.test("a read-only database: migrate() and start() say that it is, and enque
   const sql = connectPostgres(server.url);
   await sql`alter database postgres set default_transaction_read_only = on`;
   await sql.end();
-  const [migrating] = await refusals(server.url);
+  const migrating = await refusal("migrate", server.url);
   assertMatch(migrating.message, /read-only.*primary/);
-  const [, starting] = await refusals(server.url, site.schema);
+  const starting = await refusal("start", server.url, site.schema);
   assertMatch(starting.message, /read-only/);
   const runtime = createRuntime(runtimeOptions({ url: server.url, schema: site.schema }));
   const error = await assertRejects(() => runtime.enqueue("plain"), Error);

@@ -43,7 +43,7 @@ Deno.test("an outage shorter and longer than the heartbeat rescues nobody", asyn
   for (const id of held) await site.started(id);
   Deno.kill(server.pid, "SIGQUIT");
   // Longer than a process may be silent.
-  await server.restart(2500);
+  await server.restart(1800);
   await Promise.all(workers.map((worker) => worker.event("listen.recovered")));
   await eventually(async () => (await site.sql.unsafe(`select from ${site.schema}.worker`)).length === 2);
   site.gate.open();

@@ -6,7 +6,7 @@ import { testDatabaseUrl } from "../support/test_database.ts";
 import { Site } from "./support/site.ts";
 import { TcpProxy } from "./support/tcp_proxy.ts";
 
-const PERIOD_MS = 300;
+const PERIOD_MS = 200;
 
 /** Two workers with the same periodic, the leader first. */
 async function twoLeaders(
