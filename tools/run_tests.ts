@@ -27,6 +27,9 @@ const PROGRAMS = [
 /** Deno tells of a test that has run for 1, 2, 4, 8, ... minutes. None of ours needs so many. */
 const HUNG_AFTER_MINUTES = 8;
 
+/** How many test files run at the same time. */
+const FILES_AT_ONCE = "3";
+
 const root = decodeURIComponent(new URL("..", import.meta.url).pathname);
 
 async function main(args: readonly string[]): Promise<number> {
@@ -69,12 +72,15 @@ async function run(
     ? "the PostgreSQL of DATABASE_URL"
     : `PostgreSQL ${server.version} (embedded)`;
   await say(`Testing on ${where}.`);
+  // Most tests wait for other processes and for deadlines. The slow ones measure, so each has the machine for itself.
+  const parallel = files.some(isSlow) ? [] : ["--parallel"];
   const child = new Deno.Command(Deno.execPath(), {
     // Types are checked by `deno task check`.
-    args: ["test", "--allow-all", "--no-check", ...args, ...files],
+    args: ["test", "--allow-all", "--no-check", ...parallel, ...args, ...files],
     cwd: root,
     env: {
       DATABASE_URL: server?.url ?? url ?? "",
+      DENO_JOBS: Deno.env.get("DENO_JOBS") ?? FILES_AT_ONCE,
       ...(Deno.stdout.isTerminal() && !Deno.noColor ? { FORCE_COLOR: "1" } : {}),
     },
     stdin: "null",

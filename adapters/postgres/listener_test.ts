@@ -1,6 +1,7 @@
 import { assertEquals, assertLessOrEqual } from "@std/assert";
 import type { Log } from "../../ports/log.ts";
 import { PostgresDatabase } from "./database.ts";
+import { channelName } from "./identifiers.ts";
 import { databaseUrl, freshSchema, until } from "./fixture_test.ts";
 
 function recordingLog(): { readonly events: string[]; readonly log: Log } {
@@ -50,7 +51,9 @@ Deno.test("a listener that lost its connection comes back, says so in a line, an
     assertEquals(ready, 1);
     for (let round = 1; round <= 3; round++) {
       await database.query(
-        "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %' and pid <> pg_backend_pid()",
+        `select pg_terminate_backend(pid) from pg_stat_activity
+        where query like 'listen %' and query like '%' || $1::text || '%' and pid <> pg_backend_pid()`,
+        [channelName(database.schema, "a")],
       );
       await until("it listens again", () => ready === round + 1);
       await database.notify("a", String(round));

@@ -76,7 +76,9 @@ Deno.test("a step that fails or is killed leaves whole steps only, and the next 
     const killed = assertRejects(() => database.migrate("part", slow));
     await until("the slow step runs", async () =>
       (await database.query(
-        "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(30)%' and pid <> pg_backend_pid()",
+        `select pg_terminate_backend(pid) from pg_stat_activity
+        where query like '%pg_sleep(30)%' and query like '%' || $1::text || '%' and pid <> pg_backend_pid()`,
+        [database.schema],
       )).length > 0);
     await killed;
     await connect().migrate("part", STEPS);
