@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
 import type { Json } from "../../ports/mod.ts";
 import { JobRunningError } from "../../ports/mod.ts";
+import { eventually } from "../conformance/eventually.ts";
 import type { WorkerConfig } from "./programs/composition.ts";
 import { Site } from "./support/site.ts";
 import { supervise } from "./support/supervise.ts";
@@ -51,4 +52,41 @@ Deno.test("retry of a job that was discarded with its process runs it at least o
   const held = await site.enqueue("hold");
   await site.started(held);
   assertInstanceOf(await site.runtime.retry(held).catch((error) => error), JobRunningError);
+});
+
+Deno.test("functions that were in a process when it died run one at a time, can be cancelled, and go back at a stop", async () => {
+  await using site = await Site.open({ config: { inline: true } });
+  const doomed = await site.working();
+  const ids = await Promise.all([1, 2, 3].map(() => site.enqueue("hold")));
+  for (const id of ids) await site.started(id);
+  doomed.signal("SIGKILL");
+  const worker = await site.working();
+  const running = async (): Promise<string> => {
+    const id = await eventually(() =>
+      site.journal.starts().find((entry) => entry.attempt === 2 && isOpen(entry.id))?.id
+    );
+    // The others have been claimed and are back in line, or will be; they never run beside it.
+    await site.until(ids.find((each) => each !== id && isOpen(each))!, "retryable");
+    return id;
+  };
+  const over = new Set<string>();
+  const isOpen = (id: string) => !over.has(id);
+  const first = await running();
+  await site.runtime.cancel(first);
+  await site.until(first, "cancelled");
+  over.add(first);
+  const second = await running();
+  assertEquals(site.journal.starts().filter((entry) => entry.attempt === 2).map(({ id }) => id), [
+    first,
+    second,
+  ]);
+  worker.signal("SIGTERM");
+  assertEquals((await worker.end()).code, 0);
+  for (const id of ids.filter(isOpen)) {
+    const job = (await site.runtime.get(id))!;
+    assertEquals([job.state, job.attempt, job.errors.length, job.alone], ["retryable", 1, 1, true]);
+  }
+  site.gate.open();
+  await site.working();
+  for (const id of ids.filter(isOpen)) assertEquals((await site.until(id, "completed")).attempt, 2);
 });
