@@ -13,7 +13,7 @@ Deno.test("the database is restarted hard, twice, while jobs run: the worker liv
     // What runs keeps running: its end is written after the outage.
     const passing = await site.enqueue("plain", { ms: 300 });
     await site.started(passing);
-    Deno.kill(server.pid, "SIGQUIT");
+    Deno.kill(server.pid, "SIGKILL");
     await server.restart(300);
     const job = await site.until(passing, "completed");
     assertEquals([job.attempt, site.journal.starts(passing).length], [1, 1], `round ${round}`);
@@ -41,7 +41,7 @@ Deno.test("an outage shorter and longer than the heartbeat rescues nobody", asyn
   const workers = await Promise.all([site.working(), site.working()]);
   const held = await Promise.all([1, 2, 3, 4].map(() => site.enqueue("hold")));
   for (const id of held) await site.started(id);
-  Deno.kill(server.pid, "SIGQUIT");
+  Deno.kill(server.pid, "SIGKILL");
   // Longer than a process may be silent.
   await server.restart(1800);
   await Promise.all(workers.map((worker) => worker.event("listen.recovered")));
