@@ -91,16 +91,13 @@ export class Claimer {
     if (request.limit < 1) return [];
     await this.#lost.release(request.owner, request.queue);
     const claimed = await this.#claimOnce(request);
-    const isFull = claimed.length >= request.limit;
-    const mustLookAgain = await this.#awake.note(request.queue, request.owner, isFull);
-    if (!mustLookAgain) return claimed;
-    // Who enqueued while the mark stood woke nobody, so one more look follows its withdrawal.
-    const rest = await this.#claimOnce({
-      ...request,
-      limit: request.limit - claimed.length,
-      free: Math.max(0, request.free - claimed.length),
-    });
-    return [...claimed, ...rest];
+    try {
+      return [...claimed, ...await this.#lookAgain(request, claimed.length)];
+    } catch (error) {
+      // What was claimed must reach the caller, who alone knows of it. The next claim looks again.
+      if (claimed.length === 0) throw error;
+      return claimed;
+    }
   }
 
   /** In how many ms a queue should be looked through from its start because of a claim that came short; else null. */
@@ -111,6 +108,14 @@ export class Claimer {
   /** Withdraws this process's marks. */
   async close(owner: string): Promise<void> {
     await this.#awake.withdrawAll(owner);
+  }
+
+  /** Who enqueued while this process was marked as awake woke nobody, so one more look follows the mark's withdrawal. */
+  async #lookAgain(request: ClaimRequest, claimed: number): Promise<Claimed[]> {
+    const { owner, queue, limit, free } = request;
+    const mustLook = await this.#awake.note(queue, owner, claimed >= limit);
+    if (!mustLook) return [];
+    return await this.#claimOnce({ owner, queue, limit: limit - claimed, free: Math.max(0, free - claimed) });
   }
 
   async #claimOnce(request: ClaimRequest): Promise<Claimed[]> {

@@ -9,6 +9,8 @@ import { isoSql } from "./sql_text.ts";
 /** The heartbeat as text: a value to compare, nothing to reckon with. */
 export const BEAT_SQL: string = isoSql("heartbeat_at");
 
+const LOCK_OWN = "select from {schema}.worker where id = $1::text::uuid for update";
+
 /** Whoever renews, or rescues too, holds the row; so does a claim that has begun. */
 const LOCK_WORKER = `
   select 1
@@ -108,6 +110,8 @@ export async function rescue(
 /** Takes a process off the record, unless a job of it still runs: then its heartbeat stops and it is rescued. */
 export async function unregister(database: PostgresDatabase, owner: string): Promise<void> {
   await database.transaction(async (tx) => {
+    // A claim that is under way holds the row, so the count sees what it took.
+    await tx.unsafe(LOCK_OWN, [owner]);
     const [count] = await tx.unsafe(COUNT_LEFT, [owner]);
     if (Number(count?.left_over) === 0) await tx.unsafe(FORGET, [owner]);
   });

@@ -58,6 +58,8 @@ export interface HostObserver {
 }
 
 const STDERR_KEPT = 4096;
+/** How long what a dead process had written is read, in ms. */
+const PIPES_MS = 500;
 
 /** The main side of one host process. */
 export class HostProcess {
@@ -175,7 +177,11 @@ export class HostProcess {
   async #watch(): Promise<void> {
     const unreadable = () => this.kill("silent");
     const read = [this.#readStdout().catch(unreadable), this.#readStderr().catch(unreadable)];
-    const [status] = await Promise.all([this.#child.status, ...read]);
+    const status = await this.#child.status;
+    // A program that a handler started may have inherited the pipes and keep them open for as long as it lives.
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    await Promise.race([Promise.all(read), new Promise((resolve) => timer = setTimeout(resolve, PIPES_MS))]);
+    clearTimeout(timer);
     this.#writer.close().catch(() => {});
     const how = status.signal === null ? `exit code ${status.code}` : status.signal;
     const said = this.#stderr.trim().split("\n").find((line) => /error|fatal/i.test(line)) ??
