@@ -36,7 +36,10 @@ export async function giveTo(account: Account | null, path: string): Promise<voi
   if (account !== null) await Deno.chown(path, account.uid, account.gid);
 }
 
-/** A command run as the account, from a directory that everyone can enter. */
+/**
+ * A command run as the account, from a directory that everyone can enter. A session of its own keeps the terminal's
+ * Ctrl-C away: it is for the program, which then ends what it has begun in order.
+ */
 export function commandAs(
   account: Account | null,
   program: string,
@@ -46,6 +49,7 @@ export function commandAs(
   return new Deno.Command(program, {
     args,
     cwd: "/",
+    detached: true,
     // PG* variables of the caller must not reach the server.
     clearEnv: true,
     env: { PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C", TZ: "UTC" },

@@ -2,6 +2,7 @@ import { type Account, canEnter, commandAs, giveTo, ownerOf, serverAccount } fro
 import { ensureBinaries } from "./binaries.ts";
 import { EmbeddedPostgresError } from "./error.ts";
 import { DEFAULT_VERSION, exactVersion, majorOf } from "./platform.ts";
+import { makeTemporaryHome, type TemporaryHome } from "./temporary_home.ts";
 
 /** A data directory that is ready to be started. */
 export interface Cluster {
@@ -17,6 +18,8 @@ export interface Cluster {
   readonly account: Account | null;
   /** The superuser's password. */
   readonly password: string;
+  /** The folder where it is a temporary one. */
+  readonly temporary: TemporaryHome | null;
 }
 
 /** What is kept beside a data directory, readable by its owner alone. */
@@ -30,11 +33,12 @@ export async function temporaryCluster(version: string | undefined, fetching: ()
   const exact = exactVersion(version ?? DEFAULT_VERSION);
   const binaries = await ensureBinaries(exact, fetching);
   const account = await serverAccount();
-  const home = await makeHome(account, [undefined, "/tmp", "/var/tmp"]);
+  const temporary = await makeTemporaryHome(account);
+  const made = { home: temporary.path, temporary, password: randomPassword() };
   try {
-    return await initialise({ home, binaries, version: exact, account, password: randomPassword() }, false);
+    return await initialise({ ...made, binaries, version: exact, account }, false);
   } catch (error) {
-    await Deno.remove(home, { recursive: true }).catch(() => {});
+    await temporary.remove();
     throw error;
   }
 }
@@ -58,14 +62,14 @@ export async function openCluster(
     const owner = await ownerOf(`${file.home}/data`);
     const account = Deno.uid() === 0 ? owner : null;
     const binaries = await ensureBinaries(exact, fetching);
-    return { ...file, data: `${file.home}/data`, binaries, version: exact, account };
+    return { ...file, data: `${file.home}/data`, binaries, version: exact, account, temporary: null };
   }
   const exact = exactVersion(version ?? DEFAULT_VERSION);
   const binaries = await ensureBinaries(exact, fetching);
   const account = await serverAccount();
   const home = await permanentHome(account, directory);
   const made = { home, password: file?.password ?? randomPassword() };
-  const cluster = await initialise({ ...made, binaries, version: exact, account }, true);
+  const cluster = await initialise({ ...made, binaries, version: exact, account, temporary: null }, true);
   await writeClusterFile(directory, made);
   return cluster;
 }
@@ -80,20 +84,11 @@ async function permanentHome(account: Account | null, directory: string): Promis
     return home;
   }
   await Deno.mkdir("/var/lib/millrace", { recursive: true, mode: 0o755 });
-  return await makeHome(account, ["/var/lib/millrace"]);
-}
-
-async function makeHome(account: Account | null, parents: readonly (string | undefined)[]): Promise<string> {
-  for (const dir of parents) {
-    const options = { prefix: "millrace-postgres-", ...(dir === undefined ? {} : { dir }) };
-    const home = await Deno.makeTempDir(options);
-    await giveTo(account, home);
-    if (await canEnter(account, home)) return home;
-    await Deno.remove(home);
-  }
-  throw new EmbeddedPostgresError(
-    `The database's user can enter none of ${parents.map((dir) => dir ?? "TMPDIR").join(", ")}`,
-  );
+  const home = await Deno.makeTempDir({ dir: "/var/lib/millrace", prefix: "postgres-" });
+  await giveTo(account, home);
+  if (await canEnter(account, home)) return home;
+  await Deno.remove(home);
+  throw new EmbeddedPostgresError("The database's user can't enter /var/lib/millrace");
 }
 
 type Uninitialised = Omit<Cluster, "data">;

@@ -10,11 +10,10 @@ const PORT_TRIES = 5;
 /**
  * Starts the server and ends it when nobody holds it any more. Every program that uses the server keeps the named
  * pipe `alive` open for writing; the system closes it however a program ends, SIGKILL included, and the last one's
- * end is the end of the file for the shell that watches. A session of its own keeps the terminal's Ctrl-C away.
- * The shell opens the pipe for both at first, for opening it to read alone would wait for a program that may be gone.
+ * end is the end of the file for the shell that watches. The shell opens the pipe for both at first, for opening it to read alone would wait for a program that may be gone.
  */
 const WATCH = `
-home=$1; temporary=$2; shift 2
+home=$1; shift
 exec 4<>"$home/alive" 3<"$home/alive" 4<&-
 "$@" 3<&- </dev/null >>"$home/server.log" 2>&1 &
 server=$!
@@ -32,7 +31,6 @@ watcher=$!
 wait $server
 code=$?
 kill $watcher 2>/dev/null
-if [ "$temporary" = yes ] && [ $code = 0 ] && [ ! -e "$home/restarting" ]; then cd / && rm -rf "$home"; fi
 exit $code
 `;
 
@@ -58,8 +56,6 @@ export interface LaunchOptions {
   readonly port?: number | undefined;
   /** Settings of the server. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Whether the folder goes when the server ends. */
-  readonly temporary: boolean;
 }
 
 /** Starts the server and waits until it takes connections. */
@@ -97,12 +93,11 @@ async function launchOn(cluster: Cluster, port: number, options: LaunchOptions):
     WATCH,
     "millrace-postgres",
     home,
-    options.temporary ? "yes" : "no",
     `${binaries}/bin/postgres`,
     "-D",
     data,
     ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
-  ], { detached: true }).spawn();
+  ]).spawn();
   watcher.unref();
   let ended = false;
   const end = watcher.status.then(() => ended = true);

@@ -101,9 +101,9 @@ function check(options: EmbeddedOptions): void {
 async function startTemporary(options: EmbeddedOptions, fetching: () => void): Promise<EmbeddedPostgres> {
   const cluster = await temporaryCluster(options.version, fetching);
   try {
-    return await RunningServer.launch(cluster, { ...launchOptions(options), temporary: true }, null);
+    return await RunningServer.launch(cluster, launchOptions(options), null);
   } catch (error) {
-    await Deno.remove(cluster.home, { recursive: true }).catch(() => {});
+    await cluster.temporary?.remove();
     throw error;
   }
 }
@@ -132,10 +132,10 @@ async function startIn(
     // Its last user was just leaving. Wait for its end, then start it anew.
     hold.release();
   }
-  return await RunningServer.launch(cluster, { ...launchOptions(options), temporary: false }, directory);
+  return await RunningServer.launch(cluster, launchOptions(options), directory);
 }
 
-function launchOptions(options: EmbeddedOptions): Omit<LaunchOptions, "temporary"> {
+function launchOptions(options: EmbeddedOptions): LaunchOptions {
   return { port: options.port, settings: options.settings ?? {} };
 }
 
@@ -228,11 +228,8 @@ class RunningServer implements EmbeddedPostgres {
         "Only the program that started a server can restart it, until it stops it",
       );
     }
-    // The folder of a temporary server must outlive this.
-    await Deno.writeTextFile(`${this.#cluster.home}/restarting`, "");
     this.#hold.release();
     await this.#end(this.#watcher);
-    await Deno.remove(`${this.#cluster.home}/restarting`);
     if (downMs > 0) await new Promise((resolve) => setTimeout(resolve, downMs));
     const launched = await relaunch(this.#cluster, { ...this.#options, port: this.#postmaster.port });
     this.#postmaster = launched.postmaster;
@@ -246,9 +243,7 @@ class RunningServer implements EmbeddedPostgres {
     if (this.#folder !== null && !await isUnused(this.#cluster.home)) return;
     if (this.#watcher !== null) await this.#end(this.#watcher);
     else await ended(this.#postmaster.pid);
-    if (this.#options?.temporary === true) {
-      await Deno.remove(this.#cluster.home, { recursive: true }).catch(() => {});
-    }
+    await this.#cluster.temporary?.remove();
   }
 
   async #end(watcher: Deno.ChildProcess): Promise<void> {

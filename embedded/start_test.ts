@@ -102,6 +102,73 @@ Deno.test("the server ends with a program that is killed, and its temporary fold
   await until("its folder is gone", async () => !await exists(program.directory));
 });
 
+Deno.test("a program that throws while it stops its server leaves no temporary folder", async () => {
+  const parent = await openTemporary();
+  const script = `
+    import { startEmbedded } from ${JSON.stringify(new URL("./mod.ts", import.meta.url).href)};
+    const server = await startEmbedded({ ephemeral: true });
+    server.stop();
+    setTimeout(() => { throw new Error("in the middle") }, 5);
+  `;
+  try {
+    const { code } = await new Deno.Command(Deno.execPath(), {
+      args: ["eval", script],
+      env: { TMPDIR: parent },
+      stderr: "null",
+    }).output();
+    assertEquals(code, 1);
+    await until("its folder is gone", () => [...Deno.readDirSync(parent)].length === 0);
+  } finally {
+    await Deno.remove(parent, { recursive: true });
+  }
+});
+
+Deno.test("a program that is killed at any moment of its start leaves no temporary folder", async () => {
+  const parent = await openTemporary();
+  const script = `
+    import { startEmbedded } from ${JSON.stringify(new URL("./mod.ts", import.meta.url).href)};
+    await startEmbedded({ ephemeral: true });
+  `;
+  const contents = () =>
+    [...Deno.readDirSync(parent)].flatMap(({ name }) => [...Deno.readDirSync(`${parent}/${name}`)]);
+  const moments: [string, () => boolean][] = [
+    ["the folder is there", () => [...Deno.readDirSync(parent)].length > 0],
+    ["initdb writes", () => contents().some(({ name }) => name === "data.new")],
+    ["the server starts", () => contents().some(({ name }) => name === "server.log")],
+  ];
+  try {
+    for (const [what, reached] of moments) {
+      const child = new Deno.Command(Deno.execPath(), { args: ["eval", script], env: { TMPDIR: parent } })
+        .spawn();
+      await until(what, () => attempt(reached));
+      child.kill("SIGKILL");
+      await child.status;
+      await until(
+        `the folder is gone, killed when ${what}`,
+        () => [...Deno.readDirSync(parent)].length === 0,
+      );
+    }
+  } finally {
+    await Deno.remove(parent, { recursive: true });
+  }
+});
+
+/** A folder for temporary files that the database's user can enter. */
+async function openTemporary(): Promise<string> {
+  const path = await Deno.makeTempDir();
+  await Deno.chmod(path, 0o777);
+  return path;
+}
+
+/** What is looked at can go away in between. */
+function attempt(look: () => boolean): boolean {
+  try {
+    return look();
+  } catch {
+    return false;
+  }
+}
+
 Deno.test("a second program in the same folder joins, and the server outlives the first", async () => {
   const directory = await Deno.makeTempDir({ prefix: "with spaces in it " });
   await Deno.chmod(directory, 0o755);
