@@ -64,7 +64,32 @@ const FAULTY: readonly [string, Record<string, unknown>, string][] = [
   ["an unknown isolation", { isolation: "vm" }, '"thread" or "process"'],
   ["a memory cap below 64 MiB", { memory: 1000, handler: "./x.ts" }, "64 MiB"],
   ["permissions for a function", { permissions: {} }, "main thread"],
+  ["a timeout as text", { timeout: "30" }, 'timeout is "30"'],
+  ["a misspelt member", { permissons: {} }, '"permissons" is not known'],
+  ["a misspelt permission", { handler: "./x.ts", permissions: { raed: ["/tmp"] } }, '"raed" is not known'],
+  [
+    "a permission that is no list",
+    { handler: "./x.ts", permissions: { read: "/tmp" } },
+    'permissions.read is "/tmp"',
+  ],
 ];
+
+Deno.test("compose() says what was given where a declaration was expected", () => {
+  const nothing = null as unknown;
+  const faults = faultsOf({
+    registrars: [nothing, { kinds: [nothing] }, { periodics: [nothing] }, { kinds: {} }, { kind: [] }] as [],
+    queues: [nothing] as [],
+  });
+  assertEquals(faults.length, 6, faults.join("; "));
+  for (const fault of faults) assertStringIncludes(fault, "expected");
+});
+
+Deno.test("compose() says that registrars are missing", () => {
+  assertStringIncludes(
+    faultsOf({} as CompositionInput)[0]!,
+    "registrars: undefined was given, expected a list",
+  );
+});
 
 for (const [what, change, message] of FAULTY) {
   Deno.test(`compose() refuses a kind with ${what}`, () => {

@@ -105,6 +105,9 @@ export interface Executor {
   /** Runs a module's default export in a host process of its own permissions. */
   call(module: string | URL, input: Json, options?: CallOptions): Promise<Json>;
 
+  /** How many more attempts of handler modules would begin at once. What is beyond waits, though it counts as started. */
+  room(): number;
+
   /** What is at hand now. */
   stats(): ExecutorStats;
 

@@ -69,14 +69,24 @@ export function unsafeNumbers(text: string, name: string): UnsafeNumber[] {
     if (typeof value !== "object" || value === null) return;
     if (unsafe in value) {
       const digits = (value as Marked)[unsafe];
-      // 1e300 is exact enough to whoever wrote it so; a run of digits is an identifier.
-      if (/^-?\d+$/.test(digits) && BigInt(digits) !== BigInt(Number(digits))) found.push({ path, digits });
+      if (/^-?\d+$/.test(digits) && digits !== writtenDigits(Number(digits))) found.push({ path, digits });
       return;
     }
     for (const [key, inner] of Object.entries(value)) walk(inner, childPath(path, key, Array.isArray(value)));
   };
   walk(root, name);
   return found;
+}
+
+/**
+ * The digits that a number is written with in JSON, without an exponent. A stored integer that a JavaScript number is
+ * written back as digit by digit has survived, however large it is.
+ */
+function writtenDigits(value: number): string {
+  const match = /^(-?)(\d+)(?:\.(\d+))?(?:e\+(\d+))?$/.exec(String(value));
+  if (match === null) return String(value);
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
+  return sign + whole + fraction.padEnd(Number(exponent), "0");
 }
 
 function check(value: unknown, path: string[], above: Set<object>): void {

@@ -110,3 +110,24 @@ Deno.test("unsafeNumbers() lists every integer that a number would change, with 
   ]);
   assertEquals(unsafeNumbers('{"id":9007199254740992}', "args"), []);
 });
+
+Deno.test("parseJsonText() reads back every number that toJsonText() accepts", () => {
+  const options = { name: "args", maxBytes: 1000 };
+  for (const value of [2 ** 53, 2 ** 60, -(2 ** 62), 1e20, 1e21, 1.5e300, Number.MAX_VALUE, 5e-324, 0.1]) {
+    assertEquals(parseJsonText(toJsonText(value, options), "args"), value);
+    // jsonb stores an integer without an exponent.
+    if (Number.isInteger(value)) assertEquals(parseJsonText(expanded(value), "args"), value);
+  }
+});
+
+Deno.test("parseJsonText() refuses an integer that a number would write with other digits", () => {
+  assertThrows(() => parseJsonText('{"id":1970670598291982290}', "args"), InvalidJsonError, "args.id");
+  assertThrows(() => parseJsonText("[9007199254740993]", "args"), InvalidJsonError, "args[0]");
+});
+
+/** A number as jsonb stores it. */
+function expanded(value: number): string {
+  const [digits = "", exponent = "0"] = String(value).split("e+");
+  const [whole = "", fraction = ""] = digits.split(".");
+  return whole + fraction.padEnd(Number(exponent), "0");
+}

@@ -29,3 +29,9 @@ export const LIST_LIMIT_MAX: number = 1000;
 
 /** The longest delay that is accepted, in ms: 10 years. */
 export const DELAY_MS_MAX: number = 10 * 365 * 24 * 60 * 60 * 1000;
+
+/** What the kind of a periodic's jobs begins with. */
+export const PERIODIC_PREFIX: string = "periodic:";
+
+/** The shortest period of a periodic, in ms. */
+export const PERIOD_MS_MIN: number = 100;

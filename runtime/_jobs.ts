@@ -10,7 +10,7 @@ import type {
   Store,
   Tx,
 } from "../ports/mod.ts";
-import { newJob } from "./_requests.ts";
+import { newJob, newJobs } from "./_requests.ts";
 
 /** Enqueues and cancels inside one open transaction of the caller's. */
 export class JobsInTransaction implements Jobs {
@@ -21,6 +21,12 @@ export class JobsInTransaction implements Jobs {
   constructor(store: Store, composition: Composition, tx: Tx) {
     if (typeof (tx as Tx | undefined)?.unsafe !== "function") {
       throw new TypeError("Cannot work in this transaction: expected an object with unsafe(text, params)");
+    }
+    // The one-letter slip `with(sql)` for `with(tx)` would write outside of any transaction.
+    if ("begin" in tx) {
+      throw new TypeError(
+        "Cannot work in this transaction: a connection pool was given, expected what begin() hands over",
+      );
     }
     this.#store = store;
     this.#composition = composition;
@@ -37,7 +43,7 @@ export class JobsInTransaction implements Jobs {
   }
 
   async enqueueMany(requests: readonly EnqueueRequest[]): Promise<JobId[]> {
-    return await this.#insert(requests.map((request) => newJob(this.#composition, request)));
+    return await this.#insert(newJobs(this.#composition, requests));
   }
 
   async cancel(id: JobId): Promise<CancelResult> {

@@ -4,6 +4,8 @@ import {
   DELAY_MS_MAX,
   type EnqueueRequest,
   InvalidOptionError,
+  JOB_STATES,
+  type JobFilter,
   type Kind,
   LIST_LIMIT_MAX,
   type NewJob,
@@ -22,6 +24,7 @@ const EARLIEST_MS = Date.UTC(1, 0, 1);
  * @throws as {@linkcode Jobs.enqueue} says.
  */
 export function newJob(composition: Composition, request: EnqueueRequest): NewJob {
+  checkKeys("an enqueue request", request, REQUEST_KEYS);
   const kind = composition.kinds.get(request.kind);
   if (kind === undefined) throw new UndeclaredKindError(String(request.kind), composition.kinds.keys());
   return {
@@ -31,15 +34,54 @@ export function newJob(composition: Composition, request: EnqueueRequest): NewJo
     priority: priorityOf(request.priority),
     maxAttempts: kind.maxAttempts,
     runAt: runAtOf(request.runAt),
-    unique: request.uniqueByArgs === true,
+    unique: uniqueOf(request.uniqueByArgs),
   };
 }
 
-/** Checks how many rows a list may return. */
-export function listLimit(limit: number | undefined): number {
-  const rows = limit ?? 50;
-  if (Number.isInteger(rows) && rows >= 1 && rows <= LIST_LIMIT_MAX) return rows;
-  throw new InvalidOptionError("limit", limit, `an integer from 1 to ${LIST_LIMIT_MAX}`);
+/**
+ * Turns many requests into jobs.
+ *
+ * @throws as {@linkcode Jobs.enqueueMany} says.
+ */
+export function newJobs(composition: Composition, requests: readonly EnqueueRequest[]): NewJob[] {
+  if (!Array.isArray(requests)) {
+    throw new InvalidOptionError("requests", requests, "a list of { kind, args?, ... }");
+  }
+  return requests.map((request) => newJob(composition, request));
+}
+
+/** Checks a filter: one that is misspelt would show every job, or none. */
+export function listFilter(filter: JobFilter): JobFilter & { readonly limit: number } {
+  checkKeys("a filter", filter, FILTER_KEYS);
+  const { kind, queue, state, before, args, limit = 50 } = filter;
+  for (const [name, value] of Object.entries({ kind, queue, before })) {
+    if (value !== undefined && typeof value !== "string") throw new InvalidOptionError(name, value, "a text");
+  }
+  if (state !== undefined && !JOB_STATES.includes(state)) {
+    throw new InvalidOptionError("state", state, `one of ${JOB_STATES.join(", ")}`);
+  }
+  if (args !== undefined) toJsonText(args, { name: "args", maxBytes: ARGS_BYTES_MAX });
+  if (!Number.isInteger(limit) || limit < 1 || limit > LIST_LIMIT_MAX) {
+    throw new InvalidOptionError("limit", limit, `an integer from 1 to ${LIST_LIMIT_MAX}`);
+  }
+  return { ...filter, limit };
+}
+
+const REQUEST_KEYS: ReadonlySet<string> = new Set([
+  "kind",
+  "args",
+  "runAt",
+  "uniqueByArgs",
+  "queue",
+  "priority",
+]);
+const FILTER_KEYS: ReadonlySet<string> = new Set(["kind", "queue", "state", "args", "before", "limit"]);
+
+function checkKeys(what: string, value: object, known: ReadonlySet<string>): void {
+  if (typeof value !== "object" || value === null) throw new InvalidOptionError(what, value, "an object");
+  for (const key in value) {
+    if (!known.has(key)) throw new InvalidOptionError(`${what} with`, key, [...known].join(", "));
+  }
 }
 
 /** Checks for how long is waited. */
@@ -55,6 +97,11 @@ function queueOf(composition: Composition, kind: Kind, asked: string | undefined
   if (asked === undefined) return kind.queue;
   if (!composition.queues.has(asked)) throw new UndeclaredQueueError(asked, composition.queues.keys());
   return asked;
+}
+
+function uniqueOf(unique: boolean | undefined): boolean {
+  if (unique === undefined || typeof unique === "boolean") return unique === true;
+  throw new InvalidOptionError("uniqueByArgs", unique, "true or false");
 }
 
 function priorityOf(priority: number | undefined): number {

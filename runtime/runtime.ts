@@ -8,6 +8,7 @@ import {
   type EnqueueRequest,
   type Executor,
   type ExecutorStats,
+  InvalidOptionError,
   isFinal,
   type JobDetail,
   type JobFilter,
@@ -43,7 +44,7 @@ import { Leader } from "./_leader.ts";
 import { overviewOf } from "./_overview.ts";
 import { periodicJob, Periodics } from "./_periodics.ts";
 import { Progress } from "./_progress.ts";
-import { listLimit, newJob, waitMs } from "./_requests.ts";
+import { listFilter, newJob, newJobs, waitMs } from "./_requests.ts";
 import { type Settled, Settler } from "./_settler.ts";
 import { Signaller } from "./_signaller.ts";
 import { SuspectTurn } from "./_suspects.ts";
@@ -132,8 +133,9 @@ class StoreRuntime implements WorkingRuntime {
 
   constructor(options: RuntimeOptions) {
     const { store, executor, schedule, log = silentLog } = options;
-    const composition = this.#composition = compose(options, schedule);
-    const settings = this.#settings = resolveSettings(options.settings);
+    const { composition, settings } = check(options);
+    this.#composition = composition;
+    this.#settings = settings;
     this.#store = store;
     this.#executor = executor;
     this.#log = log;
@@ -215,7 +217,7 @@ class StoreRuntime implements WorkingRuntime {
   }
 
   async enqueueMany(requests: readonly EnqueueRequest[]): Promise<JobId[]> {
-    return await this.#insert(requests.map((request) => newJob(this.#composition, request)));
+    return await this.#insert(newJobs(this.#composition, requests));
   }
 
   async cancel(id: JobId): Promise<CancelResult> {
@@ -233,7 +235,8 @@ class StoreRuntime implements WorkingRuntime {
   }
 
   async list(filter: JobFilter = {}): Promise<JobSummary[]> {
-    return await this.#track(() => this.#store.list({ ...filter, limit: listLimit(filter.limit) }));
+    const checked = listFilter(filter);
+    return await this.#track(() => this.#store.list(checked));
   }
 
   async get(id: JobId): Promise<JobDetail | null> {
@@ -274,7 +277,13 @@ class StoreRuntime implements WorkingRuntime {
         new RuntimeStateError("Cannot start a runtime that was stopped: build a new one"),
       );
     }
-    return this.#starting ??= this.#start();
+    this.#starting ??= this.#start().catch((error) => {
+      // Nothing is under way yet, so whoever has mended the cause may try again.
+      this.#starting = undefined;
+      if (this.#phase === "starting") this.#phase = "new";
+      throw error;
+    });
+    return this.#starting;
   }
 
   stop(graceMs: number = this.#settings.stopGraceMs): Promise<void> {
@@ -294,10 +303,10 @@ class StoreRuntime implements WorkingRuntime {
     await this.#store.open();
     const faults = await this.#executor.check([...this.#composition.kinds.values()]);
     if (faults.length > 0) throw new CompositionError(faults);
-    this.#executor.start({ onThreadLost: (thread) => this.#onThreadLost(thread) });
+    await this.#listen();
     if (this.#isStopping()) return;
     await this.#heart.start();
-    await this.#listen();
+    this.#executor.start({ onThreadLost: (thread) => this.#onThreadLost(thread) });
     if (this.#isStopping()) return;
     this.#phase = "working";
     this.#leader.start();
@@ -461,9 +470,33 @@ class StoreRuntime implements WorkingRuntime {
   }
 }
 
+/** Checks all that was handed over, and tells of all faults at once. */
+function check(options: RuntimeOptions): { composition: Composition; settings: Settings } {
+  const [composition, settings] = [
+    attempt(() => compose(options, options.schedule)),
+    attempt(() => resolveSettings(options.settings)),
+  ];
+  if (composition.ok && settings.ok) return { composition: composition.value, settings: settings.value };
+  if (composition.ok) throw (settings as Failed).error;
+  const { error } = composition;
+  if (settings.ok || !(error instanceof CompositionError)) throw error;
+  throw new CompositionError([...error.faults, errorText(settings.error)]);
+}
+
+type Failed = { readonly ok: false; readonly error: unknown };
+
+function attempt<T>(make: () => T): { readonly ok: true; readonly value: T } | Failed {
+  try {
+    return { ok: true, value: make() };
+  } catch (error) {
+    return { ok: false, error };
+  }
+}
+
 /** Which queues this process works. */
 function workedQueues(composition: Composition, asked: readonly string[] | undefined): string[] {
   const declared = [...composition.queues.keys()];
+  if (asked?.length === 0) throw new InvalidOptionError("work", "[]", "at least one queue");
   for (const queue of asked ?? []) {
     if (!composition.queues.has(queue)) throw new UndeclaredQueueError(queue, declared);
   }

@@ -126,6 +126,11 @@ export class AttemptContext implements JobContext {
     const text = output === undefined || output === null
       ? null
       : toJsonText(output, { name: "output", maxBytes: OUTPUT_BYTES_MAX });
+    if ("begin" in tx) {
+      throw new TypeError(
+        `Cannot complete job ${this.id} in this transaction: a connection pool was given, expected what begin() hands over`,
+      );
+    }
     const rows = await tx.unsafe(this.#sink.completion, [this.id, this.#job.run, text]);
     if (rows.length === 0) throw new FenceLostError(this.id);
     this.#completedIn = true;
