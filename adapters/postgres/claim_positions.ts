@@ -31,6 +31,9 @@ const LOOK_PAUSE_FACTOR = 20;
  * Rows can appear behind the position: a transaction that committed late, a claim that was rolled back, a clock that
  * was set back. A look from the start finds them. It costs more the longer a snapshot is held elsewhere, so it is
  * made at intervals.
+ *
+ * A look that came back full has not seen all of them, and the next claims go on from where it ended: there may be
+ * many. What lies behind the positions of the later priorities it has not reached; its turn comes after those.
  */
 export class ClaimPositions {
   readonly #now: () => number;
@@ -55,13 +58,17 @@ export class ClaimPositions {
         for (const { priority, at, id } of claimed) {
           if (isBefore(positions[priority - 1]!, { at, id })) positions[priority - 1] = { at, id };
         }
+        const last = claimed.at(-1);
+        if (isLook && isFull && last !== undefined) {
+          positions[last.priority - 1] = { at: last.at, id: last.id };
+        }
         this.#positions = positions;
         const endedAt = this.#now();
         if (isLook) {
           const pause = LOOK_PAUSE_FACTOR * (endedAt - begunAt);
           this.#nextLookAt = endedAt + Math.min(Math.max(pause, LOOK_INTERVAL_MS_MIN), LOOK_INTERVAL_MS_MAX);
-          if (!isFull) this.#owed = false;
-        } else this.#owed = true;
+        }
+        this.#owed = !isLook || isFull;
       },
     };
   }

@@ -28,6 +28,26 @@ Deno.test("a position never goes back, and ids compare as numbers", () => {
   assertEquals(positions.begin().from[1]?.id, "10");
 });
 
+Deno.test("a full look moves the position of the priority that it ended in back, and no other", () => {
+  const time = clock();
+  const positions = new ClaimPositions(time.read);
+  const at = (day: number) => `2026-01-0${day}T00:00:00.000001Z`;
+  positions.begin().end([row(1, at(5), "50"), row(2, at(5), "51"), row(3, at(5), "52")], false);
+  time.now += 100;
+  positions.begin().end([row(1, at(1), "7"), row(2, at(1), "8"), row(2, at(2), "9")], true);
+  assertEquals(positions.begin().from.map(({ id }) => id), ["50", "9", "52", "0"]);
+  assertEquals(positions.lookDueMs(), 100, "what it did not reach is still owed");
+});
+
+Deno.test("a look that came short moves no position back", () => {
+  const time = clock();
+  const positions = new ClaimPositions(time.read);
+  positions.begin().end([row(2, "2026-01-05T00:00:00.000001Z", "50")], false);
+  time.now += 100;
+  positions.begin().end([row(2, "2026-01-01T00:00:00.000001Z", "7")], false);
+  assertEquals(positions.begin().from[1]?.id, "50");
+});
+
 Deno.test("looks from the start pause at least 100 ms and 20 times what the last one took", () => {
   const time = clock();
   const positions = new ClaimPositions(time.read);

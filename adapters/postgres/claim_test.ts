@@ -64,6 +64,32 @@ Deno.test("a transaction that commits late is found behind the position, within 
     assertEquals(found, ["late"]);
   }));
 
+Deno.test("many jobs of a transaction that commits late are claimed without a pause between the batches", () =>
+  withStore(async ({ store, claim, finish }) => {
+    const [written, commit] = [gate(), gate()];
+    const late = store.database.transaction(async (tx) => {
+      await store.insert(Array.from({ length: 2000 }, () => newJob()), tx);
+      written.open();
+      await commit.opened;
+    });
+    await written.opened;
+    await store.insert([newJob()]);
+    await finish(await claim(10));
+    commit.open();
+    await late;
+    const begun = performance.now();
+    let done = 0;
+    await until("all are claimed", async () => {
+      for (let jobs = await claim(10); jobs.length > 0; jobs = await claim(10)) {
+        await finish(jobs);
+        done += jobs.length;
+      }
+      return done === 2000;
+    });
+    // One batch per look would take 20 s.
+    assertLessOrEqual(performance.now() - begun, 8000);
+  }));
+
 Deno.test("later branches of a claim are not run when an earlier one fills it, and no branch reads rows in vain", () =>
   withStore(async ({ store, claim, finish }) => {
     const future = new Date(Date.now() + 86_400_000).toISOString();
