@@ -36,5 +36,17 @@ export function createLog(options: LogOptions): Log {
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
+/** The same log, but a line that can't be written is dropped: no job is lost because nobody reads the log. */
+export function guardLog(log: Log): Log {
+  const guard = (level: LogLevel) => (event: string, fields?: LogFields): void => {
+    try {
+      log[level](event, fields);
+    } catch {
+      // There is nowhere left to tell of it.
+    }
+  };
+  return { debug: guard("debug"), info: guard("info"), warn: guard("warn"), error: guard("error") };
+}
+
 /** A log that drops everything. */
 export const silentLog: Log = createLog({ write: () => {}, level: "error" });

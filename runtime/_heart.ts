@@ -40,11 +40,13 @@ export interface HeartOptions {
 export class Heart {
   readonly #options: HeartOptions;
   readonly #beats: Ticker;
+  readonly #mending: Ticker;
   readonly #watched = new Map<string, { beat: string; sinceMs: number }>();
   #owner: string = crypto.randomUUID();
   #renewedAt = -Infinity;
   #lastNowMs: number | undefined;
   #registered = false;
+  #lost: { id: string; beat: string }[] = [];
   #wasFit = true;
 
   constructor(options: HeartOptions) {
@@ -53,6 +55,15 @@ export class Heart {
       everyMs: options.heartbeatMs,
       run: () => this.#beat(),
       onError: (error, again) => this.#missed(error, again),
+    });
+    this.#mending = new Ticker({
+      everyMs: options.heartbeatMs,
+      run: () => this.#mend(),
+      onError: (error, again) => {
+        options.log[again ? "debug" : "warn"]("lost processes not rescued, trying again", {
+          error: errorText(error),
+        });
+      },
     });
   }
 
@@ -70,11 +81,12 @@ export class Heart {
   async start(): Promise<void> {
     await this.#register();
     this.#beats.start();
+    this.#mending.start();
   }
 
   /** Ends. Takes the process off the record only when nothing of it is left to rescue. */
   async stop(unregister: boolean): Promise<void> {
-    await this.#beats.stop();
+    await Promise.all([this.#beats.stop(), this.#mending.stop()]);
     if (unregister && this.#registered) await this.#options.store.unregister(this.#owner);
   }
 
@@ -87,7 +99,7 @@ export class Heart {
   }
 
   async #beat(): Promise<void> {
-    const { store, kinds, log, onFit, onRescued, onCancel } = this.#options;
+    const { store, log, onFit, onRescued, onCancel } = this.#options;
     // Counted from before the call: the answer may have been long under way.
     const asked = performance.now();
     const beat = await store.beat(this.#owner);
@@ -106,9 +118,15 @@ export class Heart {
     this.#wasFit = true;
     if (paused) onFit();
     for (const id of beat.cancelRequested) onCancel(id);
+    this.#lost = this.#watch(beat.nowMs, beat.owners);
+    this.#mending.wake();
+  }
+
+  /** Beside the beats, for it may take its time: a heartbeat must not wait for a rescue. */
+  async #mend(): Promise<void> {
+    for (const { id, beat } of this.#lost.splice(0)) await this.#rescue(id, beat);
     // Not only at the start: an older program on the same queue may put them aside again while it is still there.
-    await store.recall(kinds);
-    await this.#watch(beat.nowMs, beat.owners);
+    await this.#options.store.recall(this.#options.kinds);
   }
 
   #missed(error: unknown, again: boolean): void {
@@ -121,22 +139,26 @@ export class Heart {
     }
   }
 
-  async #watch(nowMs: number, owners: readonly { id: string; beat: string }[]): Promise<void> {
+  /** Which processes are lost. */
+  #watch(nowMs: number, owners: readonly { id: string; beat: string }[]): { id: string; beat: string }[] {
     const gapMs = nowMs - (this.#lastNowMs ?? nowMs);
     if (gapMs < 0 || gapMs > 2.5 * this.#options.heartbeatMs) this.#forgetWatch();
     this.#lastNowMs = nowMs;
     const present = new Set(owners.map((owner) => owner.id));
     for (const id of this.#watched.keys()) if (!present.has(id)) this.#watched.delete(id);
+    const lost: { id: string; beat: string }[] = [];
     for (const { id, beat } of owners) {
       if (id === this.#owner) continue;
       const seen = this.#watched.get(id);
       if (seen?.beat !== beat) this.#watched.set(id, { beat, sinceMs: nowMs });
-      else if (nowMs - seen.sinceMs >= this.#options.lostAfterMs) await this.#rescue(id, beat);
+      else if (nowMs - seen.sinceMs >= this.#options.lostAfterMs) lost.push({ id, beat });
     }
+    return lost;
   }
 
   #forgetWatch(): void {
     this.#watched.clear();
+    this.#lost = [];
     this.#lastNowMs = undefined;
   }
 

@@ -89,6 +89,7 @@ export class Lane {
   #buffer: Claimed[] = [];
   #recorded: Claimed[] = [];
   #recording: Claimed[] = [];
+  readonly #cancelledWhileRecording = new Set<JobId>();
   #suspect: Claimed | undefined;
   #suspectBegun = false;
   #suspectsLeaving = 0;
@@ -100,6 +101,7 @@ export class Lane {
   #more = true;
   #nextDueAt = 0;
   #dueTimer: Timer | undefined;
+  readonly #undeclared = new Set<string>();
   #stopping = false;
   #idle: (() => void)[] = [];
 
@@ -144,7 +146,7 @@ export class Lane {
     }, delayMs);
   }
 
-  /** A cancel was asked for. Returns whether the job is here. */
+  /** A cancel was signalled. What has not started goes back, and the store ends it if the row says so too. */
   cancel(id: JobId): boolean {
     for (const running of this.#running.values()) {
       if (running.job.id !== id) continue;
@@ -155,17 +157,18 @@ export class Lane {
     const suspect = this.#suspect;
     if (suspect?.id === id) {
       this.#suspectEnded(suspect);
-      this.#settle(suspect, { id, run: suspect.run, to: "cancelled", output: null, error: null });
+      this.#release([suspect]);
       return true;
     }
     for (const held of [this.#buffer, this.#recorded]) {
       const index = held.findIndex((job) => job.id === id);
       if (index < 0) continue;
-      const [job] = held.splice(index, 1);
-      this.#settle(job!, { id, run: job!.run, to: "cancelled", output: null, error: null });
+      this.#release(held.splice(index, 1));
       return true;
     }
-    return false;
+    if (!this.#recording.some((job) => job.id === id)) return false;
+    this.#cancelledWhileRecording.add(id);
+    return true;
   }
 
   /** This process was taken for dead: what it holds is no longer its own. */
@@ -173,7 +176,10 @@ export class Lane {
     this.#buffer = [];
     this.#recorded = [];
     this.#recording = [];
-    if (!this.#suspectBegun) this.#suspectEnded(this.#suspect);
+    const suspect = this.#suspect;
+    if (suspect !== undefined && !this.#running.has(`${suspect.id}/${suspect.run}`)) {
+      this.#suspectEnded(suspect);
+    }
     this.abort();
   }
 
@@ -208,6 +214,7 @@ export class Lane {
 
   async #claimAll(): Promise<number | void> {
     const { store, queue, owner } = this.#options;
+    this.#pump();
     while (!this.#stopping) {
       const limit = this.#wanted();
       if (limit <= 0) return;
@@ -238,7 +245,7 @@ export class Lane {
   }
 
   #free(): number {
-    return this.#options.queue.concurrency - this.#running.size;
+    return Math.min(this.#options.queue.concurrency - this.#running.size, this.#options.executor.room());
   }
 
   #held(): number {
@@ -246,12 +253,13 @@ export class Lane {
   }
 
   #take(jobs: readonly Claimed[], free: number): void {
-    if (this.#stopping) return this.#release(jobs);
+    // The answer may have been so long under way that others take this process for dead by now.
+    if (this.#stopping || !this.#options.fit()) return this.#release(jobs);
     jobs.forEach((job, index) => {
       const kind = this.#options.kinds.get(job.kind);
       if (kind === undefined) this.#putAside(job);
       else if (isSuspect(job, kind)) this.#takeSuspect(job);
-      else if (index < free) this.#start(job);
+      else if (index < free && !job.alone) this.#start(job);
       else this.#buffer.push(job);
     });
     this.#pump();
@@ -297,7 +305,7 @@ export class Lane {
       return this.#releaseWaitingSuspect();
     }
     if (this.#suspect !== job) return;
-    if (!this.#stopping) return this.#start(job);
+    if (!this.#stopping && this.#options.fit()) return this.#start(job);
     this.#suspectBegun = false;
     this.#releaseWaitingSuspect();
   }
@@ -336,8 +344,11 @@ export class Lane {
     // Abandoned meanwhile: the fence has them.
     if (this.#recording !== batch) return;
     this.#recording = [];
-    if (!recorded || this.#stopping) this.#release(batch);
-    else this.#recorded.push(...batch);
+    const cancelled = batch.filter((job) => this.#cancelledWhileRecording.has(job.id));
+    this.#cancelledWhileRecording.clear();
+    const goesOn = recorded && !this.#stopping;
+    this.#release(goesOn ? cancelled : batch);
+    if (goesOn) this.#recorded.push(...batch.filter((job) => !cancelled.includes(job)));
     this.#pump();
   }
 
@@ -359,8 +370,8 @@ export class Lane {
     this.#suspectEnded(job);
     this.#noteDuration(performance.now() - running.startedAt);
     const settlement = settlementOf(job, kind, outcome, { cancelled, stopped, random: Math.random() });
-    this.#report(job, outcome, settlement);
     this.#settle(job, settlement);
+    this.#report(job, outcome, settlement);
     if (this.#running.size === 0) { for (const resolve of this.#idle.splice(0)) resolve(); }
     this.#pump();
   }
@@ -385,14 +396,18 @@ export class Lane {
   }
 
   #release(jobs: readonly Claimed[]): void {
-    for (const { id, run, alone, ...rest } of jobs) {
-      this.#settle({ id, run, alone, ...rest }, { id, run, to: "release", delayMs: 0, error: null, alone });
+    for (const job of jobs) {
+      const { id, run, alone } = job;
+      this.#settle(job, { id, run, to: "release", delayMs: 0, error: null, alone });
     }
   }
 
   #putAside(job: Claimed): void {
     const { log, settings } = this.#options;
-    log.warn("kind not declared here, the job is put aside for a process that knows it", {
+    // A newer program may have left thousands of them: one line a kind is enough to know, the overview counts.
+    const level = this.#undeclared.has(job.kind) ? "debug" : "warn";
+    this.#undeclared.add(job.kind);
+    log[level]("kind not declared here, its jobs are put aside for a process that knows it", {
       job: job.id,
       kind: job.kind,
       inMs: settings.putAsideMs,

@@ -15,7 +15,7 @@ const JITTER = 0.1;
 
 /** What else is known of a run that has ended. */
 export interface RunEnd {
-  /** Whether a cancel was asked for. */
+  /** Whether the runtime aborted it, because a cancel was signalled. */
   readonly cancelled: boolean;
   /** Whether the runtime aborted it, because it stops. */
   readonly stopped: boolean;
@@ -26,14 +26,6 @@ export interface RunEnd {
 /** Decides what follows from an attempt: the one place where a retry is owned. */
 export function settlementOf(job: Claimed, kind: Kind, outcome: AttemptOutcome, end: RunEnd): Settlement {
   const ref = { id: job.id, run: job.run };
-  if (end.cancelled) {
-    return {
-      ...ref,
-      to: "cancelled",
-      output: null,
-      error: outcome.type === "failed" ? errorOf(outcome) : null,
-    };
-  }
   switch (outcome.type) {
     case "completed":
       if (!outcome.completedIn) return { ...ref, to: "completed", output: outcome.output, error: null };
@@ -58,7 +50,10 @@ export function settlementOf(job: Claimed, kind: Kind, outcome: AttemptOutcome, 
         error: { class: "discarded", message: outcome.reason },
       };
     case "failed":
-      if (end.stopped) return { ...ref, to: "release", delayMs: 0, error: null, alone: job.alone };
+      // The abort made it fail. Whether the row says that it is cancelled decides the store: a signal may be stale.
+      if (end.stopped || end.cancelled) {
+        return { ...ref, to: "release", delayMs: 0, error: null, alone: job.alone };
+      }
       return failure(job, kind, end, errorOf(outcome));
     case "released":
       return { ...ref, to: "release", delayMs: 0, error: null, alone: outcome.alone || job.alone };

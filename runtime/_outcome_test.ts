@@ -31,10 +31,18 @@ Deno.test("settlementOf() keeps alone what killed the process that it had for it
   assertEquals([next(alone, "error"), next(job, "crash")], [false, false]);
 });
 
-Deno.test("settlementOf() ends a cancelled run as cancelled, whatever it returned", () => {
+Deno.test("settlementOf() leaves it to the row whether a run is cancelled: the signal may be stale", () => {
   const completed: AttemptOutcome = { type: "completed", output: "1", completedIn: false };
-  assertEquals(settlementOf(job, kind, completed, { ...end, cancelled: true }).to, "cancelled");
-  assertEquals(settlementOf(job, kind, failed, { ...end, cancelled: true }).to, "cancelled");
+  const cancelled = { ...end, cancelled: true };
+  assertEquals(settlementOf(job, kind, completed, cancelled).to, "completed");
+  assertEquals(settlementOf(job, kind, failed, cancelled), {
+    id: "7",
+    run: 4,
+    to: "release",
+    delayMs: 0,
+    error: null,
+    alone: false,
+  });
 });
 
 Deno.test("settlementOf() gives back what failed because the runtime stopped, without an error", () => {

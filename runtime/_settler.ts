@@ -13,8 +13,9 @@ import type { Timer } from "./_timer.ts";
 const BATCH_MAX = 1000;
 const RETRY_FIRST_MS = 100;
 const RETRY_LONGEST_MS = 5000;
-/** When to come back for rows that another transaction held. */
-const LOCKED_PAUSE_MS = 50;
+/** When to come back for rows that another transaction held: soon, then less and less often. */
+const LOCKED_FIRST_MS = 50;
+const LOCKED_LONGEST_MS = 1000;
 
 /** What became of a settlement: the job's state now, or that the run was no longer the job's. */
 export type Settled = JobState | "fenced";
@@ -51,6 +52,7 @@ export class Settler {
   #waiting: SettleRequest[] = [];
   #locked: SettleRequest[] = [];
   #lockedTimer: Timer | undefined;
+  #lockedPauseMs = LOCKED_FIRST_MS;
   #timer: Timer | undefined;
   #flight: Promise<void> | undefined;
   #unsettled = 0;
@@ -147,6 +149,7 @@ export class Settler {
     );
     const states = new Map(result.settled.map((each) => [key(each), each.state]));
     const locked = new Set(result.locked.map(key));
+    if (locked.size === 0) this.#lockedPauseMs = LOCKED_FIRST_MS;
     for (const request of batch) {
       const of = key(request.settlement);
       if (locked.has(of)) this.#putOff(request);
@@ -164,8 +167,9 @@ export class Settler {
     this.#locked.push(request);
     this.#lockedTimer ??= setTimeout(() => {
       this.#lockedTimer = undefined;
+      this.#lockedPauseMs = Math.min(this.#lockedPauseMs * 2, LOCKED_LONGEST_MS);
       for (const each of this.#locked.splice(0)) this.#enqueue(each);
-    }, LOCKED_PAUSE_MS);
+    }, this.#lockedPauseMs);
   }
 }
 

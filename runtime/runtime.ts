@@ -8,6 +8,7 @@ import {
   type EnqueueRequest,
   type Executor,
   type ExecutorStats,
+  guardLog,
   InvalidOptionError,
   isFinal,
   type JobDetail,
@@ -132,7 +133,8 @@ class StoreRuntime implements WorkingRuntime {
   #calls = new Set<Promise<unknown>>();
 
   constructor(options: RuntimeOptions) {
-    const { store, executor, schedule, log = silentLog } = options;
+    const { store, executor, schedule } = options;
+    const log = guardLog(options.log ?? silentLog);
     const { composition, settings } = check(options);
     this.#composition = composition;
     this.#settings = settings;
