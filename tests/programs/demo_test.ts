@@ -91,6 +91,61 @@ Deno.test("--keep leaves the worker and the database up until a signal", async (
   }
 });
 
+for (const [when, printed] of [["PostgreSQL starts", "Starting"], ["jobs run", "25 %"]] as const) {
+  Deno.test(`Ctrl-C while ${when} ends the demo with 130, and nothing is left behind`, async () => {
+    const folder = await Deno.makeTempDir();
+    const temporary = await Deno.makeTempDir();
+    await Deno.chmod(temporary, 0o777);
+    for (let index = 0; index < 1500; index++) await Deno.writeTextFile(`${folder}/${index}`, `${index}`);
+    try {
+      // It depended on what was under way at that moment.
+      for (let attempt = 0; attempt < 3; attempt++) {
+        await using demo = new Program("demo", [folder], { env: { TMPDIR: temporary }, group: true });
+        await demo.until(printed, () => demo.stdout.includes(printed));
+        if (when === "PostgreSQL starts") {
+          await demo.until("initdb", () => [...Deno.readDirSync(temporary)].length > 0);
+        }
+        demo.interruptGroup();
+        assertEquals((await demo.end()).code, 130, demo.stderr);
+        assertEquals(demo.stderr, "");
+        assert(demo.stdout.endsWith("\nInterrupted.\n"), demo.stdout);
+        assertEquals([...Deno.readDirSync(temporary)], []);
+      }
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+      await Deno.remove(temporary, { recursive: true });
+    }
+  });
+}
+
+Deno.test("a second Ctrl-C ends the demo at once, and its database goes all the same", async () => {
+  const folder = await makeFiles();
+  const temporary = await Deno.makeTempDir();
+  await Deno.chmod(temporary, 0o777);
+  try {
+    await using demo = new Program("demo", [folder], { env: { TMPDIR: temporary } });
+    await demo.until("a start", () => demo.stdout.includes("PostgreSQL 18"));
+    demo.signal("SIGINT");
+    await demo.until("a word", () => demo.stdout.includes("Interrupted."));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    // It may have ended by itself in the meantime.
+    try {
+      demo.signal("SIGINT");
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+    }
+    assertEquals((await demo.end()).code, 130, demo.stderr);
+    const deadline = Date.now() + 15_000;
+    while ([...Deno.readDirSync(temporary)].length > 0) {
+      assert(Date.now() < deadline, "the folder is still there");
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(temporary, { recursive: true });
+  }
+});
+
 Deno.test("an ordinary user's demo: a file that can't be read is one failure, and the exit code says so", {
   ignore: Deno.uid() !== 0,
 }, async () => {

@@ -16,6 +16,8 @@ export interface ProgramOptions {
   readonly cwd?: string;
   /** Who runs it. Default oneself. */
   readonly user?: { readonly uid: number; readonly gid: number };
+  /** In a process group of its own, as a terminal would run it. Default false. */
+  readonly group?: boolean;
 }
 
 const root = new URL("../../", import.meta.url);
@@ -41,6 +43,7 @@ export class Program implements AsyncDisposable {
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
+      detached: options.group ?? false,
       ...options.user,
     }).spawn();
     this.#reading = Promise.all([
@@ -91,6 +94,11 @@ export class Program implements AsyncDisposable {
   /** Sends it a signal. */
   signal(signal: Deno.Signal): void {
     this.#process.kill(signal);
+  }
+
+  /** What a terminal does at Ctrl-C: SIGINT to the program and whatever it started in its group. */
+  interruptGroup(): void {
+    Deno.kill(-this.pid, "SIGINT");
   }
 
   /** Waits for its end. */
