@@ -1,0 +1,177 @@
+import type { Kind, Periodic, Permissions, Queue, Registrar } from "./kind.ts";
+import { DELAY_MS_MAX, NAME_LENGTH_MAX, PERIOD_MS_MIN, PERIODIC_PREFIX } from "./limits.ts";
+import type { Schedule } from "./schedule.ts";
+
+const MEMORY_BYTES_MIN = 64 * 1024 * 1024;
+const CONCURRENCY_MAX = 10_000;
+const ATTEMPTS_MAX = 1_000_000;
+
+const REGISTRAR_KEYS = ["kinds", "periodics"];
+const QUEUE_KEYS = ["name", "concurrency"];
+const CONFINED_KEYS = ["handler", "isolation", "permissions", "memory"];
+const KIND_KEYS = ["name", "queue", "maxAttempts", "timeout", "backoff", "ownThread", ...CONFINED_KEYS];
+const PERIODIC_KEYS = ["name", "every", "cron", "timezone", "runAtStart", ...CONFINED_KEYS];
+const PERMISSION_KEYS = ["read", "write", "net", "denyNet", "env", "run", "sys", "ffi", "import"];
+
+/** What is wrong with a registrar itself. */
+export function registrarFaults(registrar: Registrar): string[] {
+  if (!isRecord(registrar)) return [`a registrar is ${show(registrar)}, expected { kinds?, periodics? }`];
+  return unknownKeys("a registrar", registrar, REGISTRAR_KEYS);
+}
+
+/** What is wrong with a queue. */
+export function queueFaults(queue: Queue): string[] {
+  if (!isRecord(queue)) return [`a queue is ${show(queue)}, expected { name, concurrency }`];
+  const name = label("queue", queue.name);
+  const faults = [...nameFaults(name, queue.name, NAME_LENGTH_MAX), ...unknownKeys(name, queue, QUEUE_KEYS)];
+  if (!isIntegerFrom(queue.concurrency, 1, CONCURRENCY_MAX)) {
+    faults.push(
+      `${name}: concurrency is ${queue.concurrency}, expected an integer from 1 to ${CONCURRENCY_MAX}`,
+    );
+  }
+  return faults;
+}
+
+/** What is wrong with a kind. */
+export function kindFaults(kind: Kind, queues: ReadonlyMap<string, Queue>): string[] {
+  if (!isRecord(kind)) {
+    return [`a kind is ${show(kind)}, expected { name, queue, maxAttempts, timeout, handler }`];
+  }
+  const name = label("kind", kind.name);
+  const faults = [...nameFaults(name, kind.name, NAME_LENGTH_MAX), ...unknownKeys(name, kind, KIND_KEYS)];
+  if (typeof kind.name === "string" && kind.name.startsWith(PERIODIC_PREFIX)) {
+    faults.push(`${name}: names that begin with ${PERIODIC_PREFIX} are the periodics'`);
+  }
+  if (!queues.has(kind.queue)) {
+    const known = [...queues.keys()].map((queue) => JSON.stringify(queue)).join(", ");
+    faults.push(`${name}: its queue ${show(kind.queue)} is not declared, declared are ${known}`);
+  }
+  if (!isIntegerFrom(kind.maxAttempts, 1, ATTEMPTS_MAX)) {
+    faults.push(`${name}: maxAttempts is ${kind.maxAttempts}, expected an integer from 1 to ${ATTEMPTS_MAX}`);
+  }
+  if (typeof kind.timeout !== "number" || !(kind.timeout > 0 && kind.timeout <= DELAY_MS_MAX)) {
+    faults.push(`${name}: timeout is ${show(kind.timeout)}, expected ms above 0 and at most ${DELAY_MS_MAX}`);
+  }
+  if (kind.backoff !== undefined && typeof kind.backoff !== "function") {
+    faults.push(
+      `${name}: backoff is ${typeof kind.backoff}, expected a function of the attempt that returns ms`,
+    );
+  }
+  faults.push(...handlerFaults(name, kind));
+  return faults;
+}
+
+/** What is wrong with a periodic. */
+export function periodicFaults(periodic: Periodic, schedule: Schedule): string[] {
+  if (!isRecord(periodic)) {
+    return [`a periodic is ${show(periodic)}, expected { name, handler } and every, or cron and timezone`];
+  }
+  const name = label("periodic", periodic.name);
+  const faults = [
+    ...nameFaults(name, periodic.name, NAME_LENGTH_MAX - PERIODIC_PREFIX.length),
+    ...unknownKeys(name, periodic, PERIODIC_KEYS),
+  ];
+  if ("every" in periodic && "cron" in periodic) {
+    faults.push(`${name}: has both every and cron, expected one of them`);
+  } else if ("every" in periodic) {
+    if (!isIntegerFrom(periodic.every, PERIOD_MS_MIN, DELAY_MS_MAX)) {
+      faults.push(`${name}: every is ${periodic.every}, expected whole ms, at least ${PERIOD_MS_MIN}`);
+    }
+  } else if ("cron" in periodic) {
+    try {
+      schedule.check(periodic.cron, periodic.timezone);
+    } catch (error) {
+      faults.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  } else {
+    faults.push(`${name}: has neither every nor cron with a timezone`);
+  }
+  faults.push(...handlerFaults(name, periodic));
+  return faults;
+}
+
+function handlerFaults(
+  name: string,
+  declared: Pick<Kind, "handler" | "isolation" | "permissions" | "memory" | "ownThread">,
+): string[] {
+  const faults: string[] = [];
+  const { handler, isolation, memory } = declared;
+  const isModule = typeof handler === "string" || handler instanceof URL;
+  if (!isModule && typeof handler !== "function") {
+    faults.push(`${name}: has no handler, expected a module specifier or a function`);
+  } else if (handler === "") {
+    faults.push(`${name}: its handler is an empty string, expected a module specifier`);
+  }
+  if (isolation !== undefined && isolation !== "thread" && isolation !== "process") {
+    faults.push(`${name}: isolation is ${show(isolation)}, expected "thread" or "process"`);
+  }
+  if (memory !== undefined && !isIntegerFrom(memory, MEMORY_BYTES_MIN, Number.MAX_SAFE_INTEGER)) {
+    faults.push(`${name}: memory is ${memory}, expected whole bytes, at least ${MEMORY_BYTES_MIN} (64 MiB)`);
+  }
+  const confined = isolation === "process" || declared.permissions !== undefined || memory !== undefined ||
+    declared.ownThread === true;
+  if (declared.permissions !== undefined) faults.push(...permissionFaults(name, declared.permissions));
+  if (typeof handler === "function" && confined) {
+    faults.push(
+      `${name}: a function runs in the main thread, expected a module for isolation, permissions or memory`,
+    );
+  }
+  return faults;
+}
+
+/** A misspelt permission must not read as none asked for, nor as all given. */
+function permissionFaults(name: string, permissions: Permissions): string[] {
+  if (!isRecord(permissions)) {
+    return [`${name}: permissions is ${show(permissions)}, expected { read: [...], ... }`];
+  }
+  const faults = unknownKeys(`${name}: permissions`, permissions, PERMISSION_KEYS);
+  for (const [key, value] of Object.entries(permissions)) {
+    const isList = Array.isArray(value) && value.every((entry) => typeof entry === "string" && entry !== "");
+    const isAll = value === true && key !== "denyNet";
+    if (isAll || isList || !PERMISSION_KEYS.includes(key)) continue;
+    faults.push(
+      `${name}: permissions.${key} is ${show(value)}, expected a list of texts${
+        key === "denyNet" ? "" : " or true"
+      }`,
+    );
+  }
+  return faults;
+}
+
+/** What is not known is refused: a misspelt `permissions` would run a kind without any bounds. */
+function unknownKeys(name: string, value: object, known: readonly string[]): string[] {
+  return Object.keys(value).filter((key) => !known.includes(key)).map((key) =>
+    `${name}: ${show(key)} is not known, expected ${known.join(", ")}`
+  );
+}
+
+function isRecord(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function nameFaults(label: string, name: unknown, lengthMax: number): string[] {
+  if (typeof name !== "string" || name === "") return [`${label}: the name is empty, expected some text`];
+  if (name.length > lengthMax) {
+    return [`${label}: the name has ${name.length} characters, the most is ${lengthMax}`];
+  }
+  // deno-lint-ignore no-control-regex
+  if (/[\u0000-\u001f\u007f]/.test(name) || !name.isWellFormed()) {
+    return [`${label}: the name holds a control character or half a surrogate pair`];
+  }
+  if (name.trim() !== name) return [`${label}: the name begins or ends with white space`];
+  return [];
+}
+
+/** How a declaration is named in messages. */
+export function label(what: string, name: unknown): string {
+  const shown = show(name);
+  return `${what} ${shown.length > 200 ? shown.slice(0, 200) + "..." : shown}`;
+}
+
+function show(value: unknown): string {
+  return typeof value === "number" ? String(value) : JSON.stringify(value) ?? String(value);
+}
+
+function isIntegerFrom(value: unknown, min: number, max: number): boolean {
+  return typeof value === "number" && Number.isInteger(value) && value >= min && value <= max;
+}
