@@ -46,7 +46,7 @@ class LocalExecutor implements Executor {
 
   constructor(options: ExecutorOptions) {
     const threads = inRange("threads", options.threads ?? navigator.hardwareConcurrency, 1, 256);
-    const jobsPerThread = inRange("jobsPerThread", options.jobsPerThread ?? 100, 1, 10_000);
+    const jobsPerThread = inRange("jobsPerThread", options.jobsPerThread ?? 1000, 1, 10_000);
     const graceMs = inRange("graceMs", options.graceMs ?? 2000, 0, 24 * 60 * 60 * 1000);
     const memoryWatchMs = inRange("memoryWatchMs", options.memoryWatchMs ?? 250, 10, 60_000);
     const hostIdleMs = inRange("hostIdleMs", options.hostIdleMs ?? 30_000, 0, 24 * 60 * 60 * 1000);
@@ -140,6 +140,10 @@ class LocalExecutor implements Executor {
   call(module: string | URL, input: Json, options?: CallOptions): Promise<Json> {
     if (this.#stopped) return Promise.reject(new Error(`Cannot call ${module}: the executor has stopped`));
     return this.#hosts.call(moduleSpecifier(module), input, options);
+  }
+
+  room(): number {
+    return this.#stopped ? 0 : this.#threads.room;
   }
 
   stats(): ExecutorStats {

@@ -211,3 +211,17 @@ Deno.test("a job whose module loads in one turn with a handler that computes goe
   assertEquals(computing.endings.length, 0, "it waited for the other queue's job");
   assertEquals((await computing.ended).type, "completed");
 });
+
+Deno.test("room() is what would begin at once: what runs or waits in threads takes a place, its own thread none", async () => {
+  await using f = fixture({ threads: 2, jobsPerThread: 2 });
+  assertEquals(f.executor.room(), 4);
+  const running = [1, 2, 3].map(() => f.run({ args: { do: "sleep", ms: 300 } }));
+  running.push(f.run({ ownThread: true, args: { do: "sleep", ms: 300 } }));
+  assertEquals(f.executor.room(), 1);
+  for (let i = 0; i < 3; i++) running.push(f.run({ args: { do: "sleep", ms: 10 } }));
+  assertEquals(f.executor.room(), 0);
+  await Promise.all(running.map(({ ended }) => ended));
+  assertEquals(f.executor.room(), 4);
+  await f.executor.stop();
+  assertEquals(f.executor.room(), 0);
+});

@@ -8,7 +8,7 @@ export interface ExecutorOptions {
   readonly completion?: Completion | null;
   /** How many worker threads there are when all is well, 1 to 256. Default the number of cores. */
   readonly threads?: number;
-  /** How many attempts one thread has at once, 1 to 10,000. 1 suits handlers that compute. Default 100. */
+  /** How many attempts one thread has at once, 1 to 10,000. 1 suits handlers that compute. Default 1,000. */
   readonly jobsPerThread?: number;
   /** How long a handler has between its aborted signal and its end by force, in ms. Default 2,000. */
   readonly graceMs?: number;

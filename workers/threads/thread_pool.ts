@@ -47,6 +47,8 @@ export class ThreadPool {
   #checks = new Map<number, { readonly thread: Thread; readonly answer: (fault: string | null) => void }>();
   #checkCount = 0;
   #lost = 0;
+  /** Attempts that share threads, wherever they are; those with a thread of their own take nobody's place. */
+  #sharing = 0;
   #stopped = false;
 
   /** Makes the pool. No thread is started yet. */
@@ -64,6 +66,14 @@ export class ThreadPool {
     return this.#lost;
   }
 
+  /** How many more attempts would begin at once: the places of the pool's threads, started or not, that are free. */
+  get room(): number {
+    const { threads, jobsPerThread } = this.#options;
+    let taken = this.#sharing;
+    for (const { role, held } of this.#threads) if (role.type === "extra") taken -= held.size;
+    return Math.max(0, threads * jobsPerThread - taken);
+  }
+
   /** Runs one attempt. Returns a key for {@linkcode ThreadPool.abort}. */
   run(work: Work, observer: WorkObserver): number {
     const key = ++this.#keys;
@@ -79,6 +89,7 @@ export class ThreadPool {
       abortMessage: 0,
     };
     this.#held.set(key, held);
+    if (!work.ownThread) this.#sharing++;
     this.#wait(held);
     return key;
   }
@@ -241,7 +252,9 @@ export class ThreadPool {
   }
 
   #end(held: Held, outcome: AttemptOutcome): void {
-    if (this.#held.delete(held.key)) held.observer.ended(outcome);
+    if (!this.#held.delete(held.key)) return;
+    if (!held.work.ownThread) this.#sharing--;
+    held.observer.ended(outcome);
   }
 
   // A module that failed to load fails in this thread for good, for the thread's cache keeps the failure. A new thread
