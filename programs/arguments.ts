@@ -25,7 +25,7 @@ export interface Arguments {
 }
 
 /**
- * Takes a command line apart.
+ * Takes a command line apart. What follows `--` is words, whatever it begins with.
  *
  * @throws {UsageError} an unknown option, a missing or repeated value, too many words.
  */
@@ -36,6 +36,10 @@ export function parseArguments(args: readonly string[], shape: ArgumentsShape): 
   const words: string[] = [];
   for (let index = 0; index < args.length; index++) {
     const arg = args[index]!;
+    if (arg === "--") {
+      words.push(...args.slice(index + 1));
+      break;
+    }
     if (!arg.startsWith("-") || arg === "-") {
       words.push(arg);
       continue;

@@ -12,6 +12,12 @@ Deno.test("parseArguments() takes options before and after the words, with = and
   assertEquals(integerOption(given, "absent", 1, 8), undefined);
 });
 
+Deno.test("parseArguments() takes everything after -- for words", () => {
+  const given = parseArguments(["--keep", "--", "--queues"], SHAPE);
+  assertEquals({ words: given.words, flags: [...given.flags] }, { words: ["--queues"], flags: ["keep"] });
+  assertThrows(() => parseArguments(["a", "--", "b"], SHAPE), UsageError, '"b"');
+});
+
 Deno.test("parseArguments() names what it can't understand", () => {
   assertThrows(
     () => parseArguments(["--quues", "a"], SHAPE),
