@@ -7,6 +7,7 @@
 import { startEmbedded } from "../embedded/mod.ts";
 import { type Arguments, integerOption, parseArguments, UsageError } from "./arguments.ts";
 import { runDemo } from "./demo/demo.ts";
+import { digestLine } from "./demo/digest_line.ts";
 import { filesUnder, SKIPPED } from "./demo/files.ts";
 import { ProgressBar } from "./demo/progress_bar.ts";
 import { summaryTable } from "./demo/summary.ts";
@@ -62,7 +63,7 @@ async function demo(given: Arguments): Promise<number> {
       signal: interruption.signal,
     });
     for (const { path, sha256 } of given.flags.has("list") ? done.digests : []) {
-      writeOut(`${sha256}  ${path}\n`);
+      writeOut(digestLine(sha256, path));
     }
     say(`\n${summaryTable(done.result)}`);
     if (given.flags.has("keep")) {

@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import { createLog, createRuntime, type Kind } from "../../mod.ts";
+import { createLog, createRuntime, type Kind, type PostgresRuntime } from "../../mod.ts";
 import { DATABASE_VARIABLE, FILE_KIND, FILE_QUEUE, type FileJob } from "./file_job.ts";
 import type { DemoResult } from "./summary.ts";
 
@@ -33,6 +33,7 @@ const ENQUEUERS = 8;
 const JOBS_PER_THREAD = 4;
 const LOOK_MS = 100;
 const STOP_GRACE_MS = 1000;
+const FAILED_SHOWN = 5;
 
 /** Makes a row and a job for every file, each pair in one transaction, and waits until all jobs have ended. */
 export async function runDemo(options: DemoOptions): Promise<Demo> {
@@ -107,6 +108,7 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
         ms,
         attempts: rows.reduce((sum, row) => sum + (row.attempts ?? 1), 0),
         failures,
+        failed: failures === 0 ? [] : await failedFiles(runtime),
         threads: threadsUsed,
       },
       digests: described.map(({ path, sha256 }) => ({ path, sha256: sha256! })),
@@ -116,6 +118,15 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
     await dispose();
     throw error;
   }
+}
+
+async function failedFiles(runtime: PostgresRuntime): Promise<DemoResult["failed"]> {
+  const jobs = await runtime.list({ kind: FILE_KIND, state: "discarded", limit: FAILED_SHOWN });
+  return await Promise.all(jobs.map(async ({ id }) => {
+    const job = await runtime.get(id);
+    const { path } = job?.args as unknown as FileJob;
+    return { path, reason: job?.errors.at(-1)?.message ?? "for no reason that is on record" };
+  }));
 }
 
 interface Row {

@@ -19,10 +19,9 @@ export default async function describeFile(args: Json, ctx: JobContext): Promise
   const { id, path, fault } = args as unknown as FileJob;
   if (fault && ctx.attempt === 1) throw new Error("The planted fault: this job fails once, then works");
   const facts = await describe(path, ctx.signal).catch((error) => {
-    // Gone, or not ours to read: another attempt would find the same.
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.PermissionDenied) {
-      throw discard(error.message);
-    }
+    // Another attempt would find the same.
+    if (error instanceof Deno.errors.PermissionDenied) throw discard("it can't be read by this user");
+    if (error instanceof Deno.errors.NotFound) throw discard(whyNotFound(path));
     throw error;
   });
   await sql.begin(async (tx) => {
@@ -33,4 +32,9 @@ export default async function describeFile(args: Json, ctx: JobContext): Promise
       where id = ${id}`;
     await ctx.completeIn(tx);
   });
+}
+
+/** Deno reads a name that is not UTF-8 with this character in it, and then does not find the file under that. */
+function whyNotFound(path: string): string {
+  return path.includes("\uFFFD") ? "its name is not UTF-8" : "it is gone";
 }

@@ -12,11 +12,13 @@ export interface DemoResult {
   readonly attempts: number;
   /** Jobs that did not complete. */
   readonly failures: number;
+  /** Some of them, with the reason. */
+  readonly failed: readonly { readonly path: string; readonly reason: string }[];
   /** How many files each thread described. */
   readonly threads: ReadonlyMap<string, number>;
 }
 
-/** The table that ends the demo. */
+/** The table that ends the demo, and below it what failed. */
 export function summaryTable(result: DemoResult): string {
   const seconds = result.ms / 1000;
   const rows: [string, string][] = [
@@ -31,9 +33,16 @@ export function summaryTable(result: DemoResult): string {
     ...[...result.threads].map(([thread, files]): [string, string] => [`thread ${thread}`, number(files)]),
   ];
   const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]!.length)));
-  return rows.map(([name, value]) => `  ${name.padEnd(widths[0]!)}  ${value.padStart(widths[1]!)}\n`).join(
-    "",
-  );
+  const lines = rows.map(([name, value]) => `  ${name.padEnd(widths[0]!)}  ${value.padStart(widths[1]!)}\n`);
+  return lines.join("") + failedFiles(result);
+}
+
+function failedFiles({ failures, failed }: DemoResult): string {
+  if (failures === 0) return "";
+  // As JSON, for a name may hold whatever moves a terminal's cursor.
+  const lines = failed.map(({ path, reason }) => `  ${JSON.stringify(path)}: ${reason}\n`);
+  const more = failures - failed.length;
+  return `\nNot described:\n${lines.join("")}${more > 0 ? `  and ${number(more)} more\n` : ""}`;
 }
 
 function number(value: number): string {

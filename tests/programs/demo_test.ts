@@ -12,6 +12,9 @@ async function makeFiles(parent?: string): Promise<string> {
   await Deno.writeTextFile(`${folder}/empty`, "");
   await Deno.writeTextFile(`${folder}/a folder/one line`, "no newline");
   await Deno.writeTextFile(`${folder}/a folder/ü/'quoted'.txt`, "a\nb\n");
+  for (const name of ["back\\slash", "new\nline", "return\r", "\\n"]) {
+    await Deno.writeTextFile(`${folder}/a folder/${name}`, "x\n");
+  }
   const bytes = new Uint8Array(3 * 1024 * 1024);
   for (let at = 0; at < bytes.length; at += 65536) crypto.getRandomValues(bytes.subarray(at, at + 65536));
   await Deno.writeFile(`${folder}/large.bin`, bytes);
@@ -19,7 +22,7 @@ async function makeFiles(parent?: string): Promise<string> {
   return folder;
 }
 
-const FILES = 34;
+const FILES = 38;
 
 /** Asks the real `sha256sum` whether it agrees. */
 async function checkDigests(list: string): Promise<void> {
@@ -146,21 +149,47 @@ Deno.test("a second Ctrl-C ends the demo at once, and its database goes all the 
   }
 });
 
-Deno.test("an ordinary user's demo: a file that can't be read is one failure, and the exit code says so", {
-  ignore: Deno.uid() !== 0,
-}, async () => {
-  const folder = await makeFiles();
-  await Deno.writeTextFile(`${folder}/secret`, "mine");
-  await Deno.chmod(`${folder}/secret`, 0o000);
-  const home = await Deno.makeTempDir();
+Deno.test(
+  "an ordinary user's demo: files that can't be read are failures with a reason, and the exit code says so",
+  {
+    ignore: Deno.uid() !== 0,
+  },
+  async () => {
+    const folder = await makeFiles();
+    await Deno.writeTextFile(`${folder}/secret`, "mine");
+    await Deno.chmod(`${folder}/secret`, 0o000);
+    const { success } = await new Deno.Command("sh", {
+      args: ["-c", 'touch "$1/$(printf "\\377")"', "sh", folder],
+    })
+      .output();
+    assert(success);
+    const home = await Deno.makeTempDir();
+    try {
+      await using demo = new Program("demo", [folder], await asNobody(home));
+      assertEquals((await demo.end()).code, 1, demo.stdout + demo.stderr);
+      assertMatch(demo.stdout, /failures +2\n/);
+      assertMatch(demo.stdout, new RegExp(`files +${FILES + 2}\n`));
+      assertStringIncludes(
+        demo.stdout,
+        `${JSON.stringify(`${folder}/secret`)}: it can't be read by this user\n`,
+      );
+      assertStringIncludes(demo.stdout, `${JSON.stringify(`${folder}/\uFFFD`)}: its name is not UTF-8\n`);
+    } finally {
+      await Deno.remove(home, { recursive: true });
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+);
+
+Deno.test("a directory that begins with a dash follows --", async () => {
+  const parent = await Deno.makeTempDir();
+  await Deno.mkdir(`${parent}/--list`);
   try {
-    await using demo = new Program("demo", [folder], await asNobody(home));
-    assertEquals((await demo.end()).code, 1, demo.stdout + demo.stderr);
-    assertMatch(demo.stdout, /failures +1\n/);
-    assertMatch(demo.stdout, new RegExp(`files +${FILES + 1}\n`));
+    await using demo = new Program("demo", ["--", "--list"], { cwd: parent });
+    assertEquals((await demo.end()).code, 0, demo.stderr);
+    assertStringIncludes(demo.stdout, `0 files under ${await Deno.realPath(parent)}/--list\n`);
   } finally {
-    await Deno.remove(home, { recursive: true });
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(parent, { recursive: true });
   }
 });
 
