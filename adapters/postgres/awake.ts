@@ -1,5 +1,5 @@
-import type { PostgresDatabase } from "./database.ts";
 import { arrayLiteral } from "./sql_text.ts";
+import type { Statements } from "./statements.ts";
 
 /** How long full batches must have followed each other before a mark is worth its write, in ms. */
 const BUSY_MS = 500;
@@ -27,11 +27,11 @@ interface Busy {
  * a notification inside every business transaction costs a third to a half of their rate.
  */
 export class AwakeMarks {
-  readonly #database: PostgresDatabase;
+  readonly #database: Statements;
   readonly #busy: Map<string, Busy> = new Map();
 
   /** Has no marks yet. */
-  constructor(database: PostgresDatabase) {
+  constructor(database: Statements) {
     this.#database = database;
   }
 

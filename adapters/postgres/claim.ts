@@ -3,10 +3,10 @@ import type { Claimed, ClaimRequest } from "../../ports/store.ts";
 import type { TxRow } from "../../ports/tx.ts";
 import { AwakeMarks } from "./awake.ts";
 import { ClaimPositions, type Position } from "./claim_positions.ts";
-import type { PostgresDatabase } from "./database.ts";
 import type { LostClaims } from "./lost_claims.ts";
 import { isoSql } from "./sql_text.ts";
 import type { StartMarks } from "./start_marks.ts";
+import type { Statements } from "./statements.ts";
 
 /**
  * The due jobs of one priority behind a position, oldest first. The order and the row comparison are those of the
@@ -72,14 +72,14 @@ export const CLAIM: string = `
 
 /** Claims jobs, each queue from where its last claim ended. */
 export class Claimer {
-  readonly #database: PostgresDatabase;
+  readonly #database: Statements;
   readonly #marks: StartMarks;
   readonly #lost: LostClaims;
   readonly #awake: AwakeMarks;
   readonly #positions: Map<string, ClaimPositions> = new Map();
 
   /** Remembers nothing yet. */
-  constructor(database: PostgresDatabase, marks: StartMarks, lost: LostClaims) {
+  constructor(database: Statements, marks: StartMarks, lost: LostClaims) {
     this.#database = database;
     this.#marks = marks;
     this.#lost = lost;

@@ -2,6 +2,7 @@ import type { JobState } from "../../ports/job.ts";
 import type { Counts } from "../../ports/store.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { epochMsSql } from "./sql_text.ts";
+import type { Statements } from "./statements.ts";
 
 const STATES = `
   select kind, state, count(*)::float8 as count
@@ -95,7 +96,7 @@ export async function countJobs(database: PostgresDatabase, kind?: string): Prom
 }
 
 /** In how many ms the next job of a queue falls due that is not due yet; null when there is none. */
-export async function nextDue(database: PostgresDatabase, queue: string): Promise<number | null> {
+export async function nextDue(database: Statements, queue: string): Promise<number | null> {
   const [row] = await database.query(NEXT_DUE, [queue]);
   return row === undefined ? null : Number(row.due_ms);
 }

@@ -15,6 +15,7 @@ import { channelName, checkSchemaName, quoteIdentifier } from "./identifiers.ts"
 import { Listener } from "./listener.ts";
 import { migrate, migrateDown, migratedTo } from "./migrate.ts";
 import { FRESH_PLANS } from "./session.ts";
+import type { Statements } from "./statements.ts";
 
 /** How a database is reached. */
 export interface PostgresDatabaseOptions {
@@ -101,19 +102,26 @@ export class PostgresDatabase implements Database {
   }
 
   /**
-   * As {@linkcode PostgresDatabase.query}, but a statement that takes longer than `timeoutMs` fails and its
-   * connection with it: for statements that must not hang on a network that swallows packets.
+   * The same connections, for statements that must not hang on a network that swallows packets: a statement or a
+   * transaction that takes longer than `timeoutMs` fails, and its connection with it.
    */
-  queryWithin(timeoutMs: number, text: string, params: readonly TxParam[] = []): Promise<readonly TxRow[]> {
-    const statement = this.#substitute(text);
-    return this.#pool.use(async (client) => {
-      const timer = setTimeout(() => client.destroy(), timeoutMs);
-      try {
-        return await client.run(statement, params, { prepare: true });
-      } finally {
-        clearTimeout(timer);
-      }
-    });
+  within(timeoutMs: number): Statements {
+    const bounded = <T>(body: (client: Client) => Promise<T>): Promise<T> =>
+      this.#pool.use(async (client) => {
+        const timer = setTimeout(() => client.destroy(), timeoutMs);
+        try {
+          return await body(client);
+        } finally {
+          clearTimeout(timer);
+        }
+      });
+    return {
+      query: (text, params = []) => {
+        const statement = this.#substitute(text);
+        return bounded((client) => client.run(statement, params, { prepare: true }));
+      },
+      transaction: (body) => bounded((client) => this.#transact(client, body, {})),
+    };
   }
 
   /**
@@ -216,8 +224,8 @@ function checkUrl(url: string): void {
   const refuse = () =>
     new InvalidOptionError("url", "(not shown)", "postgres://user:password@host:port/database");
   try {
-    if (!/^postgres(ql)?:$/.test(new URL(url).protocol)) throw refuse();
     const parsed = new URL(url);
+    if (!/^postgres(ql)?:$/.test(parsed.protocol)) throw refuse();
     decodeURIComponent(parsed.username + parsed.password + parsed.pathname);
   } catch {
     throw refuse();

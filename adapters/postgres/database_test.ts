@@ -176,6 +176,12 @@ Deno.test("close is idempotent, and what comes after it is a typed error", () =>
 Deno.test("a statement that hangs beyond its bound is given up", () =>
   withDatabase(async (database) => {
     const begun = performance.now();
-    await assertRejects(() => database.queryWithin(100, "select pg_sleep(30)"), DatabaseUnavailableError);
+    const bounded = database.within(100);
+    await assertRejects(() => bounded.query("select pg_sleep(30)"), DatabaseUnavailableError);
+    await assertRejects(
+      () => bounded.transaction(async (tx) => await tx.unsafe("select pg_sleep(30)", [])),
+      DatabaseUnavailableError,
+    );
+    assertEquals((await bounded.query("select 1 as n"))[0]?.n, 1);
     assert(performance.now() - begun < 5000);
   }));

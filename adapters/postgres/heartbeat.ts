@@ -1,7 +1,7 @@
 import type { Beat, Owner } from "../../ports/store.ts";
-import type { PostgresDatabase } from "./database.ts";
 import { BEAT_SQL } from "./rescue.ts";
 import { epochMsSql } from "./sql_text.ts";
+import type { Statements } from "./statements.ts";
 
 const REGISTER = `
   insert into {schema}.worker (id, name, queues)
@@ -32,17 +32,14 @@ const BEAT = `
   ) as clock
   left join everyone on true`;
 
-/** A heartbeat that hangs is given up, so that the next one goes over a new connection. */
-const BEAT_TIMEOUT_MS = 10_000;
-
 /** Records a process. */
-export async function register(database: PostgresDatabase, owner: Owner): Promise<void> {
+export async function register(database: Statements, owner: Owner): Promise<void> {
   await database.query(REGISTER, [owner.id, owner.name, JSON.stringify(owner.queues)]);
 }
 
 /** Renews a process's heartbeat and reads everyone's. */
-export async function beat(database: PostgresDatabase, owner: string): Promise<Beat> {
-  const rows = await database.queryWithin(BEAT_TIMEOUT_MS, BEAT, [owner]);
+export async function beat(database: Statements, owner: string): Promise<Beat> {
+  const rows = await database.query(BEAT, [owner]);
   const owners = rows.filter((row) => row.id !== null).map((row) => ({
     id: String(row.id),
     beat: String(row.beat),

@@ -1,4 +1,4 @@
-import type { PostgresDatabase } from "./database.ts";
+import type { Statements } from "./statements.ts";
 
 /** The database's clock alone decides: two processes whose clocks differ can't both hold it. */
 const LEAD = `
@@ -11,15 +11,12 @@ const LEAD = `
 
 const RESIGN = "delete from {schema}.leader where owner = $1::text::uuid";
 
-/** A lease that hangs is given up, so that the next try goes over a new connection. */
-const LEAD_TIMEOUT_MS = 10_000;
-
 /** Takes or renews the lease. */
-export async function lead(database: PostgresDatabase, owner: string, leaseMs: number): Promise<boolean> {
-  return (await database.queryWithin(LEAD_TIMEOUT_MS, LEAD, [owner, leaseMs])).length > 0;
+export async function lead(database: Statements, owner: string, leaseMs: number): Promise<boolean> {
+  return (await database.query(LEAD, [owner, leaseMs])).length > 0;
 }
 
 /** Gives the lease up, if this process holds it. */
-export async function resign(database: PostgresDatabase, owner: string): Promise<void> {
+export async function resign(database: Statements, owner: string): Promise<void> {
   await database.query(RESIGN, [owner]);
 }

@@ -1,6 +1,6 @@
 import type { Claimed, RunRef } from "../../ports/store.ts";
-import type { PostgresDatabase } from "./database.ts";
 import { arrayLiteral } from "./sql_text.ts";
+import type { Statements } from "./statements.ts";
 
 /** What runs for this process in this queue and was never told to it goes back, uncharged. */
 const RELEASE = `
@@ -30,12 +30,12 @@ const AGAIN_AFTER_MS = 5000;
  * would count as running for as long as this process renews its heartbeat, and nobody would run them.
  */
 export class LostClaims {
-  readonly #database: PostgresDatabase;
+  readonly #database: Statements;
   readonly #queueOf: Map<string, string> = new Map();
   readonly #releaseAt: Map<string, number[]> = new Map();
 
   /** Knows of none. */
-  constructor(database: PostgresDatabase) {
+  constructor(database: Statements) {
     this.#database = database;
   }
 

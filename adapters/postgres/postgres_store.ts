@@ -42,13 +42,15 @@ import { readPeriodics, runPeriodic, takeTick } from "./periodic.ts";
 import { storeProgress } from "./progress.ts";
 import { purge } from "./purge.ts";
 import { recall } from "./recall.ts";
-import { rescue, unregister } from "./rescue.ts";
+import { rescue } from "./rescue.ts";
 import { retryJob } from "./retry.ts";
 import { JOB_STEPS, JOBS_PART } from "./schema.ts";
 import { settle } from "./settle.ts";
 import { sendSignals, SIGNALS_CHANNEL, subscribeSignals } from "./signals.ts";
 import { LIGHT_WRITES, STEADY_PLANS } from "./session.ts";
 import { StartMarks } from "./start_marks.ts";
+import type { Statements } from "./statements.ts";
+import { unregister } from "./unregister.ts";
 
 /** How jobs on PostgreSQL are reached. */
 export interface PostgresStoreOptions extends PostgresDatabaseOptions {
@@ -60,6 +62,12 @@ export interface PostgresStoreOptions extends PostgresDatabaseOptions {
 const POOL_SIZE_MIN = 4;
 const POOL_SIZE_DEFAULT = 8;
 const WORK_SIZE_MAX = 4;
+
+/** A heartbeat or a mark that hangs is given up, so that the next heartbeat goes over a new connection. */
+const PULSE_TIMEOUT_MS = 10_000;
+
+/** So is a claim or a settlement: behind it wait all others of its queue or of the process. */
+const STEP_TIMEOUT_MS = 60_000;
 
 /**
  * Makes a store on PostgreSQL. It connects at the first call; `migrate()` makes the tables.
@@ -85,7 +93,10 @@ export class PostgresStore implements Store {
   readonly database: PostgresDatabase;
   /** The connections for the statements of every job: they must not wait for a look at millions of rows. */
   readonly #work: PostgresDatabase;
-  readonly #pulse: PostgresDatabase;
+  /** The same connections, bounded. Not for enqueues: they may wait for another transaction's unique key. */
+  readonly #steps: Statements;
+  readonly #pulseDatabase: PostgresDatabase;
+  readonly #pulse: Statements;
   readonly #target: InsertTarget;
   readonly #marks: StartMarks;
   readonly #lost: LostClaims;
@@ -106,13 +117,20 @@ export class PostgresStore implements Store {
       session: STEADY_PLANS,
     });
     // A heartbeat that had to wait for a connection would look like a dead process.
-    this.#pulse = PostgresDatabase.connect({ ...options, poolSize: 1, listen: "off", session: LIGHT_WRITES });
+    this.#pulseDatabase = PostgresDatabase.connect({
+      ...options,
+      poolSize: 1,
+      listen: "off",
+      session: LIGHT_WRITES,
+    });
+    this.#steps = this.#work.within(STEP_TIMEOUT_MS);
+    this.#pulse = this.#pulseDatabase.within(PULSE_TIMEOUT_MS);
     const { quotedSchema, schema } = this.database;
     this.completion = completionOf(quotedSchema);
     this.#target = { quotedSchema, channel: channelName(schema, SIGNALS_CHANNEL) };
     this.#marks = new StartMarks(this.#pulse);
-    this.#lost = new LostClaims(this.#work);
-    this.#claimer = new Claimer(this.#work, this.#marks, this.#lost);
+    this.#lost = new LostClaims(this.#steps);
+    this.#claimer = new Claimer(this.#steps, this.#marks, this.#lost);
     this.#run = (text, params) => this.#work.query(text, params);
   }
 
@@ -140,7 +158,7 @@ export class PostgresStore implements Store {
 
   /** Ends all connections. Idempotent. */
   async close(): Promise<void> {
-    await Promise.all([this.database.close(), this.#work.close(), this.#pulse.close()]);
+    await Promise.all([this.database.close(), this.#work.close(), this.#pulseDatabase.close()]);
   }
 
   /** Writes jobs, all or none, and returns an id for each, in order. */
@@ -166,7 +184,7 @@ export class PostgresStore implements Store {
 
   /** In how many ms the next job of a queue falls due, or the queue should be looked through once more. */
   async nextDue(queue: string): Promise<number | null> {
-    const dueMs = await nextDue(this.#work, queue);
+    const dueMs = await nextDue(this.#steps, queue);
     const lookMs = this.#claimer.lookDueMs(queue);
     if (dueMs === null || lookMs === null) return dueMs ?? lookMs;
     return Math.min(dueMs, lookMs);
@@ -180,7 +198,7 @@ export class PostgresStore implements Store {
   /** Ends runs: to a final state, or back in line. */
   async settle(_owner: string, settlements: readonly Settlement[]): Promise<SettleResult> {
     if (settlements.length === 0) return { settled: [], locked: [] };
-    const result = await settle(this.#work, settlements);
+    const result = await settle(this.#steps, settlements);
     const locked = new Set(result.locked.map(({ id, run }) => `${id}:${run}`));
     const ended = settlements.filter(({ id, run }) => !locked.has(`${id}:${run}`));
     this.#marks.noteEnded(ended);
@@ -190,7 +208,7 @@ export class PostgresStore implements Store {
 
   /** Stores the progress of runs. */
   async progress(entries: readonly ProgressEntry[]): Promise<void> {
-    await storeProgress(this.database, entries);
+    await storeProgress(this.#steps, entries);
   }
 
   /** Records this process, under an id (a UUID) of its own that is never used again. */

@@ -1,6 +1,6 @@
 import type { ProgressEntry } from "../../ports/store.ts";
-import type { PostgresDatabase } from "./database.ts";
 import { arrayLiteral, storableText } from "./sql_text.ts";
+import type { Statements } from "./statements.ts";
 
 /** A row that someone holds keeps its old progress: the next note comes soon, and nobody else waits. */
 const PROGRESS = `
@@ -20,7 +20,7 @@ const PROGRESS = `
 
 /** Stores the progress of runs. */
 export async function storeProgress(
-  database: PostgresDatabase,
+  database: Statements,
   entries: readonly ProgressEntry[],
 ): Promise<void> {
   if (entries.length === 0) return;

@@ -5,11 +5,10 @@ import type { PostgresDatabase } from "./database.ts";
 import { errorText } from "./error_text.ts";
 import { intoHistory, releaseKeys, withError } from "./history.ts";
 import { isoSql } from "./sql_text.ts";
+import { countLeft, forget } from "./unregister.ts";
 
 /** The heartbeat as text: a value to compare, nothing to reckon with. */
 export const BEAT_SQL: string = isoSql("heartbeat_at");
-
-const LOCK_OWN = "select from {schema}.worker where id = $1::text::uuid for update";
 
 /** Whoever renews, or rescues too, holds the row; so does a claim that has begun. */
 const LOCK_WORKER = `
@@ -72,19 +71,6 @@ const RESCUE = `
   select id, queue, state from written
   order by id`;
 
-const COUNT_LEFT = `
-  select count(*)::int as left_over
-  from {schema}.job
-  where owner = $1::text::uuid and state = 'running'`;
-
-const FORGET = `
-  with marks as (
-    delete from {schema}.start_mark where owner = $1::text::uuid
-  ), awake as (
-    delete from {schema}.awake where owner = $1::text::uuid
-  )
-  delete from {schema}.worker where id = $1::text::uuid`;
-
 /** Puts back the jobs of a process whose heartbeat still has the value `beat`. */
 export async function rescue(
   database: PostgresDatabase,
@@ -100,20 +86,9 @@ export async function rescue(
     }
     const stored = errorText({ class: "worker lost", message: error.message });
     const rows = await tx.unsafe(RESCUE, [owner, stored]);
-    const [count] = await tx.unsafe(COUNT_LEFT, [owner]);
-    const isComplete = Number(count?.left_over) === 0;
-    if (isComplete) await tx.unsafe(FORGET, [owner]);
+    const isComplete = await countLeft(tx, owner) === 0;
+    if (isComplete) await forget(tx, owner);
     return toRescued(rows, isComplete);
-  });
-}
-
-/** Takes a process off the record, unless a job of it still runs: then its heartbeat stops and it is rescued. */
-export async function unregister(database: PostgresDatabase, owner: string): Promise<void> {
-  await database.transaction(async (tx) => {
-    // A claim that is under way holds the row, so the count sees what it took.
-    await tx.unsafe(LOCK_OWN, [owner]);
-    const [count] = await tx.unsafe(COUNT_LEFT, [owner]);
-    if (Number(count?.left_over) === 0) await tx.unsafe(FORGET, [owner]);
   });
 }
 

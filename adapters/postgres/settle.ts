@@ -1,10 +1,10 @@
 import type { FinalState, JobState } from "../../ports/job.ts";
 import type { RunRef, Settlement, SettleResult } from "../../ports/store.ts";
 import type { TxRow } from "../../ports/tx.ts";
-import type { PostgresDatabase } from "./database.ts";
+import { errorText } from "./error_text.ts";
 import { intoHistory, releaseKeys, withError } from "./history.ts";
 import { arrayLiteral } from "./sql_text.ts";
-import { errorText } from "./error_text.ts";
+import type { Statements } from "./statements.ts";
 
 /**
  * Finds and locks the jobs of the given runs, one by one through the primary key: `offset 0` keeps the planner from
@@ -96,7 +96,7 @@ type Returning = Exclude<Settlement, Ending>;
 
 /** Ends runs: to a final state, or back in line. */
 export async function settle(
-  database: PostgresDatabase,
+  database: Statements,
   settlements: readonly Settlement[],
 ): Promise<SettleResult> {
   const ordered = settlements.toSorted(byId);

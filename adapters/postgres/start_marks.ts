@@ -1,6 +1,6 @@
 import type { RunRef } from "../../ports/store.ts";
-import type { PostgresDatabase } from "./database.ts";
 import { arrayLiteral } from "./sql_text.ts";
+import type { Statements } from "./statements.ts";
 
 const MARK = `
   insert into {schema}.start_mark (owner, seq, job_ids, runs)
@@ -40,13 +40,13 @@ interface Mark {
  * a mark that has grown old is looked up.
  */
 export class StartMarks {
-  readonly #database: PostgresDatabase;
+  readonly #database: Statements;
   readonly #marks: Map<string, Map<number, Mark>> = new Map();
   readonly #byRun: Map<string, Mark> = new Map();
   #seq = 0;
 
   /** Knows no marks yet. */
-  constructor(database: PostgresDatabase) {
+  constructor(database: Statements) {
     this.#database = database;
   }
 
