@@ -11,12 +11,14 @@ import {
   type Kind,
   type Log,
 } from "../ports/mod.ts";
+import { describeError } from "./describe_error.ts";
 import { HostPool } from "./hosts/host_pool.ts";
 import { InlineRunner } from "./inline/inline_runner.ts";
 import { moduleSpecifier } from "./module_specifier.ts";
 import type { ExecutorOptions } from "./options.ts";
 import { writeLine } from "./output.ts";
 import { ThreadPool } from "./threads/thread_pool.ts";
+import { unthrowing, unthrowingLog, unthrowingObserver } from "./unthrowing.ts";
 import type { JobName, Work, WorkSurroundings } from "./work.ts";
 
 /**
@@ -52,8 +54,9 @@ class LocalExecutor implements Executor {
     const hostIdleMs = inRange("hostIdleMs", options.hostIdleMs ?? 30_000, 0, 24 * 60 * 60 * 1000);
     const standstillMs = inRange("standstillMs", options.standstillMs ?? 5000, 50, 60 * 60 * 1000);
     const completion = options.completion?.text ?? null;
-    this.#log = options.log;
-    this.#output = options.output ?? writeLine;
+    this.#log = unthrowingLog(options.log);
+    // What can't be printed is dropped, as a log line is.
+    this.#output = unthrowing(options.output ?? writeLine, () => {});
     const surroundings: WorkSurroundings = {
       log: (level, event, fields) => this.#log[level](event, fields),
       output: (job, line) => this.#output(prefixed(job, line)),
@@ -61,7 +64,7 @@ class LocalExecutor implements Executor {
       threadLost: (job) => this.#threadLost(job),
     };
     const shared = { graceMs, completion, surroundings };
-    this.#inline = new InlineRunner({ ...shared, standstillMs, log: options.log });
+    this.#inline = new InlineRunner({ ...shared, standstillMs, log: this.#log });
     this.#threads = new ThreadPool({ ...shared, threads, jobsPerThread });
     this.#hosts = new HostPool({
       ...shared,
@@ -97,13 +100,11 @@ class LocalExecutor implements Executor {
     }
     const { kind } = attempt;
     const name = `${attempt.run} ${attempt.id}`;
-    const watched: AttemptObserver = {
-      progress: (done, note) => observer.progress(done, note),
-      ended: (outcome) => {
-        this.#placed.delete(name);
-        observer.ended(outcome);
-      },
-    };
+    const watched = unthrowingObserver(
+      observer,
+      (thrown) => this.#observerThrew(attempt, thrown),
+      () => this.#placed.delete(name),
+    );
     if (typeof kind.handler === "function") {
       this.#placed.set(name, { place: "inline", key: 0 });
       return this.#inline.run(attempt, kind.handler, watched);
@@ -137,8 +138,9 @@ class LocalExecutor implements Executor {
     else this.#hosts.abort(placed.key, reason);
   }
 
-  call(module: string | URL, input: Json, options?: CallOptions): Promise<Json> {
-    if (this.#stopped) return Promise.reject(new Error(`Cannot call ${module}: the executor has stopped`));
+  // deno-lint-ignore require-await -- a module that can't be resolved rejects, and never throws
+  async call(module: string | URL, input: Json, options?: CallOptions): Promise<Json> {
+    if (this.#stopped) throw new Error(`Cannot call ${module}: the executor has stopped`);
     return this.#hosts.call(moduleSpecifier(module), input, options);
   }
 
@@ -173,6 +175,14 @@ class LocalExecutor implements Executor {
     return module;
   }
 
+  #observerThrew(attempt: Attempt, thrown: unknown): void {
+    this.#log.error("what was told of an attempt was not taken", {
+      kind: attempt.kind.name,
+      jobId: attempt.id,
+      error: describeError(thrown).message,
+    });
+  }
+
   #threadLost(job: JobName): void {
     const lost = this.#threads.lost;
     this.#log.error("a thread could not be ended and burns a core for as long as the process lives", {
@@ -180,7 +190,11 @@ class LocalExecutor implements Executor {
       jobId: job.id,
       lost,
     });
-    this.#start?.onThreadLost({ kind: job.kind, jobId: job.id, lost });
+    const tell = unthrowing(
+      (start: ExecutorStart) => start.onThreadLost({ kind: job.kind, jobId: job.id, lost }),
+      (thrown) => this.#log.error("onThreadLost threw", { error: describeError(thrown).message }),
+    );
+    if (this.#start !== null) tell(this.#start);
   }
 }
 
