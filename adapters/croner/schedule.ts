@@ -1,4 +1,4 @@
-import { Cron } from "croner";
+import { Cron } from "./driver.ts";
 import { InvalidOptionError } from "../../ports/errors.ts";
 import type { Schedule } from "../../ports/schedule.ts";
 

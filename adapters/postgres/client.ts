@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import postgres from "postgres";
+import postgres from "./driver.ts";
 import { DatabaseUnavailableError } from "../../ports/errors.ts";
 import type { TxParam, TxRow } from "../../ports/tx.ts";
 import { translateError } from "./translate_error.ts";

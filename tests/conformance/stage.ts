@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../support/assert.ts";
 import type { Handler } from "../../ports/handler.ts";
 import type { JobDetail, JobId, JobState } from "../../ports/job.ts";
 import type { Json } from "../../ports/json.ts";

@@ -1,4 +1,4 @@
-import { assertEquals, assertNotEquals } from "@std/assert";
+import { assertEquals, assertNotEquals } from "../../support/assert.ts";
 import type { Case } from "../case.ts";
 import { eventually, pause } from "../eventually.ts";
 import { SIGNALS_ALONE } from "../stage.ts";

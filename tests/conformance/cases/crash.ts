@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import { CompositionError } from "../../../ports/errors.ts";
 import type { Case } from "../case.ts";
 import { eventually } from "../eventually.ts";

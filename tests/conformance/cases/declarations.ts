@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "../../support/assert.ts";
 import { CompositionError, InvalidOptionError, UndeclaredQueueError } from "../../../ports/errors.ts";
 import type { Kind } from "../../../ports/kind.ts";
 import type { Case } from "../case.ts";

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import { InvalidOptionError } from "../../../ports/errors.ts";
 import type { Case } from "../case.ts";
 

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertNotEquals, assertRejects } from "../../support/assert.ts";
 import { UndeclaredPeriodicError } from "../../../ports/errors.ts";
 import type { JobId } from "../../../ports/job.ts";
 import type { Json } from "../../../ports/json.ts";

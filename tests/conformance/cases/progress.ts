@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import type { Case } from "../case.ts";
 import { eventually } from "../eventually.ts";
 import { bareJob } from "../stage.ts";

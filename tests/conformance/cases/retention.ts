@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals } from "../../support/assert.ts";
 import type { Case } from "../case.ts";
 import { eventually } from "../eventually.ts";
 

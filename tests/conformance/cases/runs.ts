@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals } from "../../support/assert.ts";
 import type { Settlement } from "../../../ports/store.ts";
 import type { Case } from "../case.ts";
 import { bareJob } from "../stage.ts";

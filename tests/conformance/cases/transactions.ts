@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertNotEquals, assertRejects } from "../../support/assert.ts";
 import { InvalidJsonError } from "../../../ports/errors.ts";
 import type { Case } from "../case.ts";
 import { pause } from "../eventually.ts";

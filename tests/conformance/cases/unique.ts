@@ -1,4 +1,4 @@
-import { assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertNotEquals, assertRejects } from "../../support/assert.ts";
 import { UniqueConflictError } from "../../../ports/errors.ts";
 import type { Case } from "../case.ts";
 import { eventually } from "../eventually.ts";
