@@ -125,7 +125,7 @@ export class Claimer {
     const seq = this.#marks.nextSeq();
     const rows = await this.#run(request, seq, scan.from);
     const claimed = rows.map(toClaimed);
-    this.#lost.noteClaimed(request.queue, claimed);
+    this.#lost.noteClaimed(request.owner, request.queue, claimed);
     if (request.free > 0) this.#marks.noteStarted(request.owner, seq, claimed.slice(0, request.free));
     scan.end(rows.map(toPosition), rows.length >= request.limit);
     return claimed;

@@ -1,17 +1,27 @@
 import type { Claimed, RunRef } from "../../ports/store.ts";
+import { intoHistory, releaseKeys } from "./history.ts";
 import { arrayLiteral } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
-/** What runs for this process in this queue and was never told to it goes back, uncharged. */
+/** What runs for this process in this queue and was never told to it goes back, uncharged; called off, it ends. */
 const RELEASE = `
   with known as materialized (
     select * from unnest($3::text::bigint[], $4::text::int[]) as known (id, run)
   ), lost as materialized (
-    select job.id
+    select job.id, job.cancel_requested
     from {schema}.job left join known on known.id = job.id and known.run = job.run
     where job.owner = $1::text::uuid and job.queue = $2::text and job.state = 'running' and known.id is null
     order by job.id
     for update of job skip locked
+  ), ended as (
+    delete from {schema}.job
+    using lost
+    where job.id = lost.id and lost.cancel_requested
+    returning job.*, 'cancelled' as final, null::jsonb as output, job.errors as final_errors
+  ), written as (
+    ${intoHistory("ended")}
+  ), released as (
+    ${releaseKeys("ended")}
   )
   update {schema}.job
   set
@@ -20,7 +30,7 @@ const RELEASE = `
     scheduled_at = clock_timestamp(),
     owner = null
   from lost
-  where job.id = lost.id`;
+  where job.id = lost.id and not lost.cancel_requested`;
 
 /** After a claim whose answer was lost it is released at once, and once more when the server must have noticed. */
 const AGAIN_AFTER_MS = 5000;
@@ -31,7 +41,8 @@ const AGAIN_AFTER_MS = 5000;
  */
 export class LostClaims {
   readonly #database: Statements;
-  readonly #queueOf: Map<string, string> = new Map();
+  /** By process, the runs that were told to it, with their queues. */
+  readonly #known: Map<string, Map<string, string>> = new Map();
   readonly #releaseAt: Map<string, number[]> = new Map();
 
   /** Knows of none. */
@@ -40,13 +51,22 @@ export class LostClaims {
   }
 
   /** Notes jobs whose claim was answered. */
-  noteClaimed(queue: string, claimed: readonly Claimed[]): void {
-    for (const { id, run } of claimed) this.#queueOf.set(`${id}:${run}`, queue);
+  noteClaimed(owner: string, queue: string, claimed: readonly Claimed[]): void {
+    const known = this.#known.get(owner) ?? new Map<string, string>();
+    this.#known.set(owner, known);
+    for (const { id, run } of claimed) known.set(`${id}:${run}`, queue);
   }
 
   /** Notes runs that have ended. */
   noteEnded(runs: Iterable<RunRef>): void {
-    for (const { id, run } of runs) this.#queueOf.delete(`${id}:${run}`);
+    for (const { id, run } of runs) {
+      for (const known of this.#known.values()) known.delete(`${id}:${run}`);
+    }
+  }
+
+  /** Forgets a process that is off the record. */
+  forget(owner: string): void {
+    this.#known.delete(owner);
   }
 
   /** Notes that a claim from a queue failed, perhaps after it took effect. */
@@ -59,7 +79,8 @@ export class LostClaims {
   async release(owner: string, queue: string): Promise<void> {
     const times = this.#releaseAt.get(queue);
     if (times === undefined || times[0]! > performance.now()) return;
-    const known = [...this.#queueOf].filter(([, of]) => of === queue).map(([key]) => key.split(":"));
+    const all = this.#known.get(owner) ?? new Map<string, string>();
+    const known = [...all].filter(([, of]) => of === queue).map(([key]) => key.split(":"));
     await this.#database.query(RELEASE, [
       owner,
       queue,

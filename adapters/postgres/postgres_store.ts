@@ -220,14 +220,14 @@ export class PostgresStore implements Store {
   async unregister(owner: string): Promise<void> {
     await this.#claimer.close(owner);
     await unregister(this.#pulse, owner);
-    this.#marks.forget(owner);
+    this.#forget(owner);
   }
 
   /** Renews this process's heartbeat and reads everyone's. */
   async beat(owner: string): Promise<Beat> {
     const result = await beat(this.#pulse, owner);
     if (result.alive) await this.#marks.clean(owner);
-    else this.#marks.forget(owner);
+    else this.#forget(owner);
     return result;
   }
 
@@ -304,5 +304,10 @@ export class PostgresStore implements Store {
   /** Subscribes to signals. */
   async subscribe(observer: SignalObserver): Promise<SignalSubscription> {
     return await subscribeSignals(this.database, observer);
+  }
+
+  #forget(owner: string): void {
+    this.#marks.forget(owner);
+    this.#lost.forget(owner);
   }
 }
