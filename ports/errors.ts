@@ -1,5 +1,8 @@
 /** The conditions that a caller may want to catch, each with the fields needed to act on it. */
 
+/** How much of a path in a value a message shows, in characters. */
+const PATH_SHOWN_MAX = 200;
+
 /** A composition has faults. All of them are listed, not just the first. */
 export class CompositionError extends Error {
   /** The name of the class. */
@@ -77,7 +80,11 @@ export class InvalidJsonError extends TypeError {
 
   /** Names the path, what is there and what was expected. */
   constructor(path: string, found: string) {
-    super(`Cannot store ${path} as JSON: ${found}`);
+    super(
+      `Cannot store ${
+        path.length > PATH_SHOWN_MAX ? `${path.slice(0, PATH_SHOWN_MAX)}...` : path
+      } as JSON: ${found}`,
+    );
     this.path = path;
   }
 }

@@ -31,7 +31,9 @@ export function createLog(options: LogOptions): Log {
   const lowest = LEVELS.indexOf(options.level ?? "info");
   const at = (level: LogLevel) => (event: string, fields: LogFields = {}): void => {
     if (LEVELS.indexOf(level) < lowest) return;
-    options.write(JSON.stringify({ time: new Date().toISOString(), level, event, ...fields }));
+    // Named twice: first for their place in the line, last so that no field takes the name of one of them.
+    const head = { time: new Date().toISOString(), level, event };
+    options.write(JSON.stringify({ ...head, ...fields, ...head }));
   };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }

@@ -79,12 +79,17 @@ function errorOf(outcome: AttemptOutcome & { type: "failed" }): SettledError {
 
 /** The delay before the next attempt, with jitter. A backoff function that fails or makes no sense is not obeyed. */
 export function retryDelayMs(kind: Kind, attempt: number, random: number): number {
-  let delayMs = NaN;
-  try {
-    delayMs = Number((kind.backoff ?? DefaultBackoff)(attempt));
-  } catch {
-    // The user's function threw; the default below is better than losing the retry.
-  }
-  if (!(delayMs >= 0)) delayMs = DefaultBackoff(attempt);
+  const delayMs = asked(kind, attempt) ?? DefaultBackoff(attempt);
   return Math.min(Math.round(delayMs * (1 - JITTER + 2 * JITTER * random)), DELAY_MS_MAX);
+}
+
+/** What the kind's own backoff says, if it makes sense. */
+function asked(kind: Kind, attempt: number): number | undefined {
+  try {
+    const delayMs = Number((kind.backoff ?? DefaultBackoff)(attempt));
+    return delayMs >= 0 ? delayMs : undefined;
+  } catch {
+    // The user's function threw. The default is better than losing the retry.
+    return undefined;
+  }
 }
