@@ -91,6 +91,36 @@ Deno.test("a kind with memory has one job per host process", async () => {
   await Promise.all(jobs.map(({ ended }) => ended));
 });
 
+Deno.test("attempts that run alone share a few places, in order, and one that still waits is released at once", async () => {
+  await using f = fixture({ threads: 1 });
+  const order: number[] = [];
+  let most = 0;
+  const alone = [0, 1, 2, 3, 4, 5, 6].map((i) => {
+    const running = f.run({ alone: true, args: { do: "sleep", ms: 200 } });
+    running.ended.then(() => order.push(i));
+    return running;
+  });
+  const [last] = alone.splice(6);
+  f.executor.abort(last!.id, 1, "cancel");
+  assertEquals((await last!.ended).type, "released");
+  await until(() => {
+    most = Math.max(most, f.executor.stats().hosts);
+    return order.length === 7;
+  });
+  assertEquals(most, 2);
+  for (const { ended } of alone) assertEquals((await ended).type, "completed");
+  assert(order.indexOf(0) < order.indexOf(5), `they ended in the order ${order}`);
+});
+
+Deno.test("an idle process makes room for a kind with another cap", async () => {
+  await using f = fixture({ threads: 1 });
+  for (const more of [0, 1, 2, 3]) {
+    const outcome = await f.run({ memory: CAP + more, args: { do: "nothing" } }).ended;
+    assertEquals(outcome.type, "completed");
+    assert(f.executor.stats().hosts <= 2);
+  }
+});
+
 Deno.test("host processes without work end after their idle time", async () => {
   await using f = fixture({ hostIdleMs: 100 });
   await f.run({ isolation: "process" }).ended;

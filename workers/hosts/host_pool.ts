@@ -66,6 +66,8 @@ interface Group {
 }
 
 const SWEEP_MS = 50;
+/** How many processes of one attempt each there are at once, for each thread of the executor. */
+const SINGLE_PER_THREAD = 2;
 /** How long the others in a process with a lost thread have to end, in ms. */
 const RECYCLE_MS = 5000;
 const PING_MS = 5000;
@@ -130,7 +132,7 @@ export class HostPool {
     const group = this.#group(confinement);
     let host: HostProcess | undefined;
     try {
-      host = await this.#hostFor(group, module, confinement.memory !== undefined, false, true);
+      host = await this.#hostFor(group, module, confinement.memory !== undefined, false, "all");
     } catch (error) {
       return `Cannot start a host process: ${describeError(error).message}`;
     }
@@ -209,14 +211,16 @@ export class HostPool {
     const { confinement, work } = task;
     const alone = confinement.alone === true;
     const single = alone || confinement.memory !== undefined;
-    const host = await this.#hostFor(this.#group(confinement), work.module, single, alone, false);
+    // Whoever calls a module waits for it in a place of its own: the call must not wait for that place.
+    const forced = work.plain ? "bound" : "no";
+    const host = await this.#hostFor(this.#group(confinement), work.module, single, alone, forced);
     if (host !== undefined) host.reserved = false;
     if (!this.#tasks.has(task.key)) {
       if (host !== undefined && this.#fresh.has(host)) host.kill("idle");
       return;
     }
     if (host === undefined) {
-      this.#waiting.push(task);
+      this.#wait(task);
     } else {
       task.host = host;
       host.run({
@@ -229,6 +233,40 @@ export class HostPool {
       });
     }
     this.#sweep.arm();
+  }
+
+  /** Puts a task in line where it came: one that was tried in vain keeps its turn. */
+  #wait(task: Task): void {
+    const before = this.#waiting.findLastIndex(({ key }) => key < task.key);
+    this.#waiting.splice(before + 1, 0, task);
+  }
+
+  #placeWaiting(): void {
+    if (this.#stopped || this.#waiting.length === 0 || this.#limit.waitMs(performance.now()) > 0) return;
+    // Thousands may wait. No more are tried than there are places, so that each look costs little.
+    let places = this.#singleMax - this.#single.size;
+    for (const host of this.#single) if (this.#isFree(host)) places++;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const task of waiting) {
+      if (!this.#tasks.has(task.key)) continue;
+      const { alone, memory } = task.confinement;
+      if ((alone === true || memory !== undefined) && places-- <= 0) this.#waiting.push(task);
+      else this.#place(task);
+    }
+  }
+
+  get #singleMax(): number {
+    return this.#options.threads * SINGLE_PER_THREAD;
+  }
+
+  #isFree(host: HostProcess): boolean {
+    return host.tasks.size === 0 && !host.isChecking && !host.reserved && !host.retiring;
+  }
+
+  /** Another group's process that has nothing to do makes room. What waits is placed when it has ended. */
+  #endIdleSingle(): void {
+    for (const host of this.#single) if (this.#isFree(host)) return host.kill("idle");
   }
 
   #end(task: Task, outcome: AttemptOutcome): void {
@@ -246,13 +284,13 @@ export class HostPool {
     return group;
   }
 
-  /** A process for the module. Undefined while none may be started, unless it is `forced`. */
+  /** A process for the module. Undefined while none may be started, unless that is `forced`: the bound, or all. */
   async #hostFor(
     group: Group,
     module: string,
     single: boolean,
     fresh: boolean,
-    forced: boolean,
+    forced: "no" | "bound" | "all",
   ): Promise<HostProcess | undefined> {
     group.modules.add(module);
     const modules = new Set(group.modules);
@@ -270,7 +308,11 @@ export class HostPool {
       // It may not read this module's code. A new process that may takes its place.
       host.retiring = true;
     }
-    if (!forced && this.#limit.waitMs(performance.now()) > 0) return undefined;
+    if (forced !== "all" && this.#limit.waitMs(performance.now()) > 0) return undefined;
+    if (forced === "no" && single && this.#single.size >= this.#singleMax) {
+      this.#endIdleSingle();
+      return undefined;
+    }
     const host = this.#startHost(group, permissionFlags(group.permissions, code), single, fresh);
     group.hosts.set(host, modules);
     host.reserved = single;
@@ -305,6 +347,7 @@ export class HostPool {
   #taskEnded(host: HostProcess): void {
     if (host.tasks.size > 0) return;
     if (host.retiring || this.#fresh.has(host)) host.kill("idle");
+    else if (this.#single.has(host)) this.#placeWaiting();
   }
 
   // The thread's core is freed by the end of its process. The others in it get a while to end by themselves.
@@ -340,6 +383,7 @@ export class HostPool {
       if (task !== undefined) this.#end(task, outcomeOfDeath(death, single, group?.memory));
     }
     host.tasks.clear();
+    this.#placeWaiting();
   }
 
   #look(): boolean {
@@ -354,9 +398,7 @@ export class HostPool {
       else if (now - host.heardAt > PING_MS) host.ping();
       if (watchesMemory && group.memory !== undefined) this.#watchMemory(host, group.memory);
     }
-    if (this.#waiting.length > 0 && this.#limit.waitMs(now) === 0) {
-      for (const task of this.#waiting.splice(0)) if (this.#tasks.has(task.key)) this.#place(task);
-    }
+    this.#placeWaiting();
     return this.#groupOf.size > 0 || this.#waiting.length > 0;
   }
 
