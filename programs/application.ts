@@ -1,4 +1,5 @@
 import type { CompositionInput, Queue, Registrar, Settings } from "../mod.ts";
+import { applicationUrl } from "./application_place.ts";
 
 /** What the default export of an application's module holds. */
 export interface Application extends CompositionInput {
@@ -13,12 +14,9 @@ export interface Application extends CompositionInput {
  * @throws {Error} it does not load, or its default export is no composition.
  */
 export async function loadApplication(specifier: string): Promise<Application> {
-  const url = /^[a-z][a-z0-9+.-]+:/i.test(specifier)
-    ? specifier
-    : new URL(specifier, `file://${encodeURI(Deno.cwd())}/`).href;
   let module: { default?: unknown };
   try {
-    module = await import(url);
+    module = await import(applicationUrl(specifier).href);
   } catch (error) {
     throw new Error(`Cannot load the application ${specifier}: ${(error as Error).message}`, {
       cause: error,

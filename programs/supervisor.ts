@@ -1,12 +1,16 @@
 /**
- * Runs the worker program and keeps it running (`deno task worker ./my_app.ts`). It imports nothing, so that it stays
- * small beside what it watches; what it is told comes as signals (SIGUSR1 is Deno's own, it opens the debugger):
+ * Runs the worker program and keeps it running (`deno task worker ./my_app.ts`). It imports next to nothing, so that it
+ * stays small beside what it watches; what it is told comes as signals (SIGUSR1 is Deno's own, it opens the debugger):
  *
  * - SIGURG from a worker: it has started; or, while it is stopping, it is done and ends itself by force now;
  * - SIGUSR2 from a worker: it will end itself soon, start the next one now.
  *
  * @module
  */
+
+import { applicationConfig } from "./application_place.ts";
+import { parseArguments } from "./arguments.ts";
+import { WORKER_ARGUMENTS } from "./worker_arguments.ts";
 
 /** A worker that has run so long ends the row of quick failures. */
 const STABLE_MS = 10_000;
@@ -53,9 +57,28 @@ function log(level: string, event: string, fields: Record<string, string | numbe
   }
 }
 
+/** The configuration by which the application resolves its imports, which need not be this program's own. */
+function config(): string | null {
+  try {
+    const { values, words } = parseArguments(Deno.args, WORKER_ARGUMENTS);
+    return values.get("config") ?? (words[0] === undefined ? null : applicationConfig(words[0]));
+  } catch {
+    // The worker says what is wrong with the command line.
+    return null;
+  }
+}
+
 function start(): void {
+  const file = config();
   const process = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--allow-all", HEAP, new URL("./worker.ts", import.meta.url).href, ...Deno.args],
+    args: [
+      "run",
+      "--allow-all",
+      HEAP,
+      ...(file === null ? [] : ["--config", file]),
+      new URL("./worker.ts", import.meta.url).href,
+      ...Deno.args,
+    ],
     env: { MILLRACE_SUPERVISOR_PID: String(Deno.pid) },
     // Its end tells the worker that this process is gone, however it went.
     stdin: "piped",
@@ -64,7 +87,7 @@ function start(): void {
   }).spawn();
   const worker: Worker = { process, startedAt: Date.now(), leaving: false };
   workers.add(worker);
-  log("info", "worker starting", { pid: process.pid });
+  log("info", "worker starting", { pid: process.pid, config: file });
   process.status.then((status) => ended(worker, status));
 }
 

@@ -6,13 +6,16 @@
  */
 import { createRuntime, type Log, type LostThread, type PostgresRuntime } from "../mod.ts";
 import { type Arguments, integerOption, parseArguments, UsageError } from "./arguments.ts";
+import { applicationConfig } from "./application_place.ts";
 import { type Application, loadApplication, queueNames } from "./application.ts";
 import { programDatabase } from "./database.ts";
 import { programLog, writeError, writeOut } from "./output.ts";
+import { WORKER_ARGUMENTS } from "./worker_arguments.ts";
 
 const HELP = `Works the jobs of an application.
 
 Usage: deno task worker [OPTIONS] MODULE
+       deno run -A jsr:@millrace/millrace/worker [OPTIONS] MODULE
 
 MODULE's default export is the composition: { registrars: [...], queues: [...], settings?: {...} }.
 The database is that of DATABASE_URL; without it an embedded PostgreSQL is started under .millrace/. Its schema is
@@ -21,7 +24,10 @@ migrated first. Ctrl-C, SIGTERM and SIGHUP stop gracefully, a second signal at o
   --queues a,b     work only these queues (default all)
   --threads N      worker threads, 1 to 256 (default the number of cores)
   --schema NAME    the schema of Millrace's tables (default millrace)
+  --config FILE    the deno.json by which the application, its threads and its host processes resolve imports (default
+                   the nearest deno.json or deno.jsonc at or above MODULE's folder)
   --help           this text
+  --               what follows is MODULE, whatever it begins with
 
 Exit codes: 0 stopped gracefully; 1 could not start, or crashed; 2 the command line is wrong; 130 (SIGINT), 143
 (SIGTERM), 129 (SIGHUP) ended at once by a second signal.
@@ -51,6 +57,7 @@ class WorkerProgram {
     const work = chosenQueues(given, application);
     const threads = integerOption(given, "threads", 1, 256);
     const schema = given.values.get("schema");
+    const config = given.values.get("config") ?? applicationConfig(given.words[0]!);
     this.#watchSignals();
     this.#watchStrayErrors();
     await using database = await programDatabase(this.#log);
@@ -59,7 +66,10 @@ class WorkerProgram {
       url: database.url,
       ...(schema === undefined ? {} : { schema }),
       ...(work === undefined ? {} : { work }),
-      executor: threads === undefined ? {} : { threads },
+      executor: {
+        ...(threads === undefined ? {} : { threads }),
+        ...(config === null ? {} : { config }),
+      },
       log: this.#log,
       onThreadLost: (thread) => this.#recycle(thread),
     });
@@ -183,7 +193,7 @@ function textOf(thrown: unknown): string {
 /** Runs the program and returns its exit code. */
 async function main(): Promise<number> {
   try {
-    const given = parseArguments(Deno.args, { values: ["queues", "threads", "schema"], words: 1 });
+    const given = parseArguments(Deno.args, WORKER_ARGUMENTS);
     if (given.flags.has("help")) {
       writeOut(HELP);
       return 0;
