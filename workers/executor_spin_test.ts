@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 
 interface Told {
   readonly outcomes: Readonly<Record<string, { type: string; class?: string; alone?: boolean; ms: number }>>;
@@ -53,6 +53,19 @@ Deno.test("a job that another one's busy loop kept from going on is released to 
   const { outcomes } = await scenario("kept busy");
   assertEquals(outcomes["kept"]?.type, "released");
   assertEquals(outcomes["kept"]?.alone, true);
+});
+
+Deno.test("who blocks a thread after an await can't be told from its neighbours: all go back to run alone, uncharged", async () => {
+  const { outcomes, lost } = await scenario("after an await");
+  assertEquals(Object.keys(outcomes).length, 4);
+  for (const [name, outcome] of Object.entries(outcomes)) {
+    assertEquals([outcome.type, outcome.alone], ["released", true], name);
+  }
+  assertEquals(lost.length, 2);
+  for (const { kind, jobId } of lost) {
+    assertEquals(kind, "one of test.kind, bad.kind");
+    assertMatch(jobId, /^one of innocent \d, guilty \d$/);
+  }
 });
 
 Deno.test("stop() ends while handlers spin", async () => {

@@ -75,6 +75,11 @@ const actions: Record<
     await new Promise((resolve) => setTimeout(resolve, 20));
     while (true);
   },
+  spinWhenTold: async (args, ctx) => {
+    ctx.progress(0, "started");
+    await new Promise((resolve) => setTimeout(resolve, Number(args["ms"])));
+    while (true);
+  },
   atomicsWait: () => {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   },

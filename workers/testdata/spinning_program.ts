@@ -38,6 +38,14 @@ switch (scenario) {
     }
     break;
   }
+  case "after an await": {
+    // The first two take a thread each; with every other one there are two begun in a thread.
+    for (let i = 0; i < 2; i++) run(`innocent ${i}`, { timeout: 500, args: { do: "sleep", ms: 300 } });
+    for (let i = 0; i < 2; i++) {
+      run(`guilty ${i}`, { name: "bad.kind", timeout: 3000, args: { do: "spinWhenTold", ms: 50 } });
+    }
+    break;
+  }
   case "stop":
     run("bad", { timeout: 60_000, args: { do: "spin" } });
     await sleep(200);

@@ -1,7 +1,7 @@
 import type { AttemptOutcome, Json } from "../../ports/mod.ts";
 import { type AbortCause, endedByForce, outcomeAfterAbort, timedOut } from "../outcome.ts";
 import { Sweep } from "../sweep.ts";
-import type { Work, WorkObserver, WorkSurroundings } from "../work.ts";
+import type { JobName, Work, WorkObserver, WorkSurroundings } from "../work.ts";
 import { placeWork } from "./place_work.ts";
 import { type Report, SLOT } from "./protocol.ts";
 import { RestartLimit } from "./restart_limit.ts";
@@ -389,28 +389,31 @@ export class ThreadPool {
 
   /** The grace of `held` is over. The thread is ended with it, for its code must not go on. */
   #endByForce(thread: Thread, held: Held): void {
-    const { graceMs } = this.#options;
     const stuck = !thread.hasConsumed(held.abortMessage);
     const current = stuck ? thread.current() : undefined;
-    thread.release(held);
-    if (current !== undefined && current !== held && held.aborted === "timeout") {
-      // Another handler's synchronous code kept it from going on: it gets a fair try alone.
-      const reason =
-        `job ${current.work.id} of kind ${current.work.kind} kept its thread busy past its limit`;
-      this.#end(held, { type: "released", reason, alone: true });
-    } else {
-      this.#end(held, endedByForce(held.aborted!, held.work.timeoutMs, graceMs));
-    }
-    // Whoever else is past its grace too has ended as well, and not as a bystander.
+    const begun = [...thread.held.values()].filter((one) => thread.stateOf(one) !== SLOT.queued);
+    // Whether its own code is what blocks the thread, or ran on after it was told to end.
+    const isToBlame = (one: Held): boolean =>
+      thread.hasConsumed(one.abortMessage) || one === current || current === undefined && begun.length === 1;
+    const blocker = blockerAmong(stuck ? begun : [held], current);
+    // Whoever else is past its grace too ends as well, and not as a bystander.
     const now = performance.now();
-    for (const other of [...thread.held.values()]) {
-      if (other.aborted === null || now < other.graceEndsAt) continue;
-      thread.release(other);
-      this.#end(other, endedByForce(other.aborted, other.work.timeoutMs, graceMs));
-    }
-    const { kind, id } = (current ?? held).work;
-    this.#replace(thread, `job ${id} of kind ${kind} did not end when it had to`, stuck);
-    if (stuck) this.#countLost(kind, id);
+    const late = begun.filter((one) => one.aborted !== null && now >= one.graceEndsAt);
+    const ends = late.map((one): readonly [Held, AttemptOutcome] => [
+      one,
+      one.aborted === "timeout" && !isToBlame(one)
+        // Another handler kept it from going on, or may have: alone, each gets a fair try, or is found out.
+        ? {
+          type: "released",
+          reason: `${describeJob(blocker)} kept its thread busy past its limit`,
+          alone: true,
+        }
+        : endedByForce(one.aborted!, one.work.timeoutMs, this.#options.graceMs),
+    ]);
+    for (const [one] of ends) thread.release(one);
+    for (const [one, outcome] of ends) this.#end(one, outcome);
+    this.#replace(thread, `${describeJob(blocker)} did not end when it had to`, stuck);
+    if (stuck) this.#countLost(blocker.kind, blocker.id);
   }
 
   #endLoading(thread: Thread, held: Held): void {
@@ -427,4 +430,25 @@ export class ThreadPool {
     this.#lost++;
     this.#options.surroundings.threadLost({ kind, id });
   }
+}
+
+/** How many of those that may block a thread are named. */
+const NAMED_MAX = 5;
+
+/** Who blocks a thread: the one whose first part runs, else one of those that have begun. */
+function blockerAmong(begun: readonly Held[], current: Held | undefined): JobName {
+  const suspects = (current === undefined ? begun : [current]).map(({ work }) => work);
+  if (suspects.length === 1) return { kind: suspects[0]!.kind, id: suspects[0]!.id };
+  const oneOf = (names: readonly string[]): string => {
+    const rest = names.length - NAMED_MAX;
+    return `one of ${names.slice(0, NAMED_MAX).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+  };
+  return {
+    kind: oneOf([...new Set(suspects.map(({ kind }) => kind))]),
+    id: oneOf(suspects.map(({ id }) => id)),
+  };
+}
+
+function describeJob({ kind, id }: JobName): string {
+  return `job ${id} of kind ${kind}`;
 }
