@@ -84,6 +84,20 @@ Deno.test("a host process heeds no signal that its whole group gets: its jobs ar
   assertEquals((await running.ended).type, "completed");
 });
 
+Deno.test("a memory cap is not charged for what the jobs before left behind; a lean process is kept", async () => {
+  await using f = fixture({ memoryWatchMs: 50, threads: 1 });
+  const handler = new URL("./testdata/leaves_garbage.ts", import.meta.url);
+  const backlog = Array.from({ length: 8 }, () => f.run({ handler, memory: CAP + 28 * 1024 * 1024 }));
+  for (const { ended } of backlog) assertEquals((await ended).type, "completed");
+  const pids = new Set<string | null>();
+  for (let i = 0; i < 5; i++) {
+    const outcome = await f.run({ memory: 4 * CAP, args: { do: "pid" } }).ended;
+    assert(outcome.type === "completed");
+    pids.add(outcome.output);
+  }
+  assertEquals(pids.size, 1);
+});
+
 Deno.test("a kind with memory has one job per host process", async () => {
   await using f = fixture();
   const jobs = [1, 2].map(() => f.run({ memory: CAP, args: { do: "sleep", ms: 300 } }));

@@ -74,6 +74,8 @@ const PING_MS = 5000;
 const SILENT_MS_MAX = 30_000;
 const CHECK_MS_MAX = 35_000;
 const CALL_TIMEOUT_MS = 30_000;
+/** Up to which share of its cap an idle process is kept for the next job. */
+const LEAN_SHARE = 0.5;
 const MEBIBYTE = 1024 * 1024;
 
 /** Runs work in host processes, grouped by their permissions and memory cap, and kills them when they must be. */
@@ -87,6 +89,8 @@ export class HostPool {
   #fresh = new Set<HostProcess>();
   #tasks = new Map<number, Task>();
   #waiting: Task[] = [];
+  /** Processes whose memory is being read after a job of theirs. */
+  #looking = new Map<HostProcess, Promise<void>>();
   #keys = 0;
   #limit = new RestartLimit();
   #sweep: Sweep = new Sweep(SWEEP_MS, () => this.#look());
@@ -297,6 +301,7 @@ export class HostPool {
     const code = group.permissions === undefined
       ? { paths: [], hosts: [] }
       : await this.#codeFinder().find([HOST_MAIN.href, THREAD_MAIN.href, ...modules]);
+    if (group.memory !== undefined) await Promise.all(this.#looking.values());
     if (this.#stopped) throw new Error("the executor has stopped");
     for (const [host, readable] of fresh ? [] : group.hosts) {
       if (host.retiring || this.#single.has(host) !== single || this.#fresh.has(host)) continue;
@@ -347,7 +352,19 @@ export class HostPool {
   #taskEnded(host: HostProcess): void {
     if (host.tasks.size > 0) return;
     if (host.retiring || this.#fresh.has(host)) host.kill("idle");
+    else if (this.#groupOf.get(host)?.memory !== undefined) this.#looking.set(host, this.#freeIfLean(host));
     else if (this.#single.has(host)) this.#placeWaiting();
+  }
+
+  // What the last job left behind is not to be charged to the next one.
+  async #freeIfLean(host: HostProcess): Promise<void> {
+    host.reserved = true;
+    const cap = this.#groupOf.get(host)?.memory ?? Infinity;
+    const bytes = await residentMemory(host.pid);
+    host.reserved = false;
+    this.#looking.delete(host);
+    if (bytes === null || bytes > cap * LEAN_SHARE) host.kill("idle");
+    this.#placeWaiting();
   }
 
   // The thread's core is freed by the end of its process. The others in it get a while to end by themselves.
@@ -406,8 +423,7 @@ export class HostPool {
     const bytes = await residentMemory(host.pid);
     if (bytes === null) return;
     if (bytes > cap) host.kill("memory");
-    // What the last job left behind is not to be charged to the next one.
-    else if (host.tasks.size === 0 && bytes > cap / 2) host.retiring = true;
+    else if (host.tasks.size === 0 && bytes > cap * LEAN_SHARE) host.retiring = true;
   }
 
   #configFile(): string | null {

@@ -277,7 +277,8 @@ export class HostProcess {
     if (task === undefined) return;
     this.tasks.delete(key);
     if (this.tasks.size === 0) this.idleSince = performance.now();
-    task.observer.ended(outcome);
+    // Whoever is told may give the next attempt at once, and is not to find this process fit before it is.
     this.#observer.ended(this);
+    task.observer.ended(outcome);
   }
 }
