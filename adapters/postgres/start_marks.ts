@@ -22,7 +22,7 @@ const STILL_RUNNING = `
 /** How long a mark is left alone before the database is asked which of its runs still run, in ms. */
 const ASK_AFTER_MS = 60_000;
 
-/** The most marks that one clean-up deletes, and the most that it asks about. */
+/** The most marks that one statement deletes, and the most that one clean-up asks about. */
 const DELETE_MAX = 5000;
 const ASK_MAX = 100;
 
@@ -87,10 +87,12 @@ export class StartMarks {
     const marks = this.#marks.get(owner);
     if (marks === undefined) return;
     await this.#ask(owner, marks);
-    const ended = [...marks.values()].filter((mark) => mark.open.size === 0).slice(0, DELETE_MAX);
-    if (ended.length === 0) return;
-    await this.#database.query(DELETE, [owner, arrayLiteral(ended.map((mark) => mark.seq))]);
-    for (const { seq } of ended) marks.delete(seq);
+    const ended = [...marks.values()].filter((mark) => mark.open.size === 0).map((mark) => mark.seq);
+    for (let from = 0; from < ended.length; from += DELETE_MAX) {
+      const seqs = ended.slice(from, from + DELETE_MAX);
+      await this.#database.query(DELETE, [owner, arrayLiteral(seqs)]);
+      for (const seq of seqs) marks.delete(seq);
+    }
   }
 
   /** Forgets a process that is off the record. */
