@@ -266,7 +266,7 @@ export class PostgresStore implements Store {
     return await purge(this.database, request);
   }
 
-  /** Puts jobs of these kinds that were put aside as undeclared back in line. */
+  /** Puts jobs of these kinds that were put aside as undeclared back in line, at most 1,000 of them. */
   async recall(kinds: readonly string[]): Promise<void> {
     await recall(this.database, kinds);
   }
