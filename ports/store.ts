@@ -37,7 +37,8 @@ export interface Store {
 
   /**
    * Takes due jobs of a queue for `owner`, first priority first, oldest first, and raises their run and attempt. The
-   * first `free` of them count as started with the claim; the others must be told to {@linkcode Store.started} first.
+   * first `free` of them count as started with the claim, but not those that run alone, which may have to wait: they and
+   * the others must be told to {@linkcode Store.started} first.
    */
   claim(request: ClaimRequest): Promise<Claimed[]>;
 
@@ -154,7 +155,7 @@ export interface ClaimRequest {
   readonly queue: string;
   /** At most this many. */
   readonly limit: number;
-  /** The first so many start at once. */
+  /** The first so many start at once, those that run alone excepted. */
   readonly free: number;
 }
 

@@ -142,7 +142,7 @@ export class MemoryStore implements Store {
     const nowMs = this.#clock();
     const rows = this.#jobs.line(request.queue).due(nowMs, request.limit, (row) => !this.#isLocked(row.id));
     return Promise.resolve(rows.map((row, index) => {
-      const next = claimedRow(row, request.owner, index < request.free, nowMs);
+      const next = claimedRow(row, request.owner, index < request.free && !row.alone, nowMs);
       this.#jobs.put(next);
       const { id, run, kind, attempt, maxAttempts, args, alone } = next;
       return { id, run, kind, attempt, maxAttempts, args, alone };

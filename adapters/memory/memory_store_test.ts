@@ -107,6 +107,16 @@ Deno.test("rescue() charges what had started, frees what had not, and only while
   assertEquals(await store.claim({ owner: "me", queue: "q", limit: 4, free: 4 }), []);
 });
 
+Deno.test("MemoryStore counts no job that runs alone as started by its claim", async () => {
+  const { store } = await setup();
+  const id = await insertOne(store, job(1));
+  await store.settle("me", [{ ...back((await claimOne(store))!, "release"), alone: true } as Settlement]);
+  assertEquals((await claimOne(store))?.alone, true);
+  const { owners } = await store.beat("me");
+  const { released } = await store.rescue("me", owners[0]!.beat, { message: "it died" });
+  assertEquals(released, [id]);
+});
+
 Deno.test("MemoryTx stages inserts and cancels until it commits, and drops them when it rolls back", async () => {
   const { store } = await setup();
   const waiting = await insertOne(store, job("waits"));

@@ -61,7 +61,7 @@ export const CLAIM: string = `
     insert into {schema}.start_mark (owner, seq, job_ids, runs)
     select $1::text::uuid, $5::text::bigint, array_agg(id order by ord), array_agg(run order by ord)
     from claimed
-    where ord <= $4::int
+    where ord <= $4::int and not alone
     having count(*) > 0
   )
   select
@@ -126,7 +126,8 @@ export class Claimer {
     const rows = await this.#run(request, seq, scan.from);
     const claimed = rows.map(toClaimed);
     this.#lost.noteClaimed(request.owner, request.queue, claimed);
-    if (request.free > 0) this.#marks.noteStarted(request.owner, seq, claimed.slice(0, request.free));
+    const started = claimed.slice(0, Math.max(0, request.free)).filter((job) => !job.alone);
+    this.#marks.noteStarted(request.owner, seq, started);
     scan.end(rows.map(toPosition), rows.length >= request.limit);
     return claimed;
   }

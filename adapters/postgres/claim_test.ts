@@ -152,6 +152,20 @@ Deno.test("under a snapshot that is held open elsewhere a claim from the positio
     }
   }));
 
+Deno.test("of the first jobs of a claim those that run alone do not count as started", () =>
+  withStore(async ({ store, owner, claim }) => {
+    const [alone, other] = (await store.insert([newJob(), newJob()])).map(({ id }) => id);
+    await store.settle(
+      owner,
+      (await claim()).map((job) => ({ ...back(job, "release"), alone: job.id === alone })),
+    );
+    const jobs = await claim();
+    assertEquals(jobs.map((job) => job.alone).toSorted(), [false, true]);
+    const { owners } = await store.beat(owner);
+    const rescued = await store.rescue(owner, owners[0]!.beat, { message: "it died" });
+    assertEquals([rescued.released, rescued.retried], [[alone], [other]]);
+  }));
+
 Deno.test("a job of an undeclared kind is put aside uncharged, counted, and recalled", () =>
   withStore(async ({ store, owner, claim }) => {
     await store.insert([newJob({ kind: "newer" })]);

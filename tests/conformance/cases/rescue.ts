@@ -46,7 +46,9 @@ export const rescueCases: readonly Case[] = [
       for (let start = 1; start <= 3; start++) {
         const ghost = await stage.ghost();
         const [claimed] = await ghost.claim(1);
-        assertEquals(claimed!.attempt, start);
+        assertEquals([claimed!.attempt, claimed!.alone], [start, start > 1]);
+        // What runs alone does not start with its claim.
+        await ghost.store.started(ghost.id, [claimed!]);
         const beat = await ghost.beatOf(ghost.id);
         const rescued = await store.rescue(ghost.id, beat!, LOST);
         assertEquals([rescued.retried, rescued.discarded], start < 3 ? [[made!.id], []] : [[], [made!.id]]);
@@ -55,6 +57,22 @@ export const rescueCases: readonly Case[] = [
       assertEquals([job.state, job.attempt, job.errors.length], ["discarded", 3, 3]);
       assertEquals(job.errors.every((error) => error.class === "worker lost"), true);
       assertEquals((await (await stage.ghost()).claim(1)).length, 0);
+    },
+  },
+  {
+    name: "a job that must run alone and only waited for its turn in a process that died is free",
+    async run(stage) {
+      const store = await stage.store();
+      const [made] = await store.insert([bareJob("k", {})]);
+      const first = await stage.ghost();
+      await first.claim(1);
+      await store.rescue(first.id, (await first.beatOf(first.id))!, LOST);
+      const second = await stage.ghost();
+      const [claimed] = await second.claim(1);
+      assertEquals([claimed!.attempt, claimed!.alone], [2, true]);
+      const rescued = await store.rescue(second.id, (await second.beatOf(second.id))!, LOST);
+      assertEquals([rescued.released, rescued.retried], [[made!.id], []]);
+      assertEquals((await store.get(made!.id))!.attempt, 1);
     },
   },
   {
