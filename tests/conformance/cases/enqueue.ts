@@ -154,8 +154,8 @@ export const enqueueCases: readonly Case[] = [
       const runAt = new Date("2001-01-01T00:00:00Z");
       const id = await runtime.enqueue("k", stage.act({ do: "return" }), { runAt });
       const job = await stage.until(runtime, id, "completed");
-      // Jobs that pretend to be old would overtake those that have waited.
-      assert(Date.parse(job.scheduledAt) >= Date.parse(job.enqueuedAt) - 1);
+      // Jobs that pretend to be old would overtake those that have waited. A busy server may pause between the two.
+      assert(Date.parse(job.scheduledAt) >= Date.parse(job.enqueuedAt) - 1000);
     },
   },
   {
