@@ -9,6 +9,7 @@ import { type Arguments, integerOption, parseArguments, UsageError } from "./arg
 import { applicationConfig } from "./application_place.ts";
 import { type Application, loadApplication, queueNames } from "./application.ts";
 import { programDatabase } from "./database.ts";
+import { consoleToLog, outputToLog } from "./handler_output.ts";
 import { programLog, writeError, writeOut } from "./output.ts";
 import { WORKER_ARGUMENTS } from "./worker_arguments.ts";
 
@@ -31,7 +32,8 @@ migrated first. Ctrl-C, SIGTERM and SIGHUP stop gracefully, a second signal at o
 
 Exit codes: 0 stopped gracefully; 1 could not start, or crashed; 2 the command line is wrong; 130 (SIGINT), 143
 (SIGTERM), 129 (SIGHUP) ended at once by a second signal.
-One JSON object a line tells what happens. A worker that has a thread which can't be ended recycles itself: it takes
+Standard output is one JSON object a line: time, level, event, and what belongs to it. What handlers print are lines
+with the event "output": text, and kind and jobId where they are known. Mistakes are told on standard error. A worker that has a thread which can't be ended recycles itself: it takes
 no more jobs, gives the others 5 s, gives back what still runs, and ends itself; the supervisor has the next one up.
 `;
 
@@ -53,6 +55,7 @@ class WorkerProgram {
   #ending: "stop" | "recycle" | null = null;
 
   async run(given: Arguments): Promise<number> {
+    consoleToLog(this.#log);
     const application = await loadApplication(given.words[0]!);
     const work = chosenQueues(given, application);
     const threads = integerOption(given, "threads", 1, 256);
@@ -69,6 +72,7 @@ class WorkerProgram {
       executor: {
         ...(threads === undefined ? {} : { threads }),
         ...(config === null ? {} : { config }),
+        output: outputToLog(this.#log),
       },
       log: this.#log,
       onThreadLost: (thread) => this.#recycle(thread),

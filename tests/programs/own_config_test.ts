@@ -67,6 +67,16 @@ Deno.test("an application with a deno.json of its own runs, in threads and in ho
     }
     program.signal("SIGTERM");
     assertEquals((await program.end()).code, 0);
+    // Everything is a line of the log, what handlers print too.
+    for (const line of program.stdout.trimEnd().split("\n")) JSON.parse(line);
+    const printed = program.log.filter((line) => line.event === "output");
+    assertEquals(printed.map(({ kind, text }) => `${kind}: ${text}`), [
+      "in.thread: greeting",
+      "in.thread: [other 7] of in.thread",
+      "in.host: greeting",
+      "in.host: [other 7] of in.host",
+    ]);
+    assert(printed.every(({ jobId }) => /^\d+$/.test(jobId as string)), JSON.stringify(printed));
   } finally {
     await runtime.stop();
     const sql = postgres(url, { max: 1, onnotice: () => {} });

@@ -200,6 +200,7 @@ Deno.test("what a function handler leaves behind is logged, and the worker goes 
     "both errors",
     () => /left behind/.test(program.stdout) && /thrown late/.test(program.stdout),
   );
+  assertEquals((await program.event("output")).text, "printed 1 { a: 2 }");
   assertEquals(await stage.add(1, 1), 2);
   assertEquals(program.log.filter((line) => line.event === "worker starting").length, 1);
 });

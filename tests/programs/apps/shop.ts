@@ -29,8 +29,10 @@ function kind(name: string, file: string): Kind {
   };
 }
 
-/** Leaves a rejection behind, in the main thread. */
+/** Prints, and leaves a rejection behind, in the main thread. */
 function stray(): string {
+  // deno-lint-ignore no-console
+  console.warn("printed %d", 1, { a: 2 });
   setTimeout(() => Promise.reject(new Error("left behind")), 10);
   setTimeout(() => {
     throw new Error("thrown late");
