@@ -18,6 +18,7 @@ import { ModuleCodeFinder } from "./module_code.ts";
 import { environment, permissionFlags } from "./permission_flags.ts";
 import { outcomeOfDeath } from "./outcome_of_death.ts";
 import { residentMemory } from "./resident_memory.ts";
+import { SilenceWatch } from "./silence_watch.ts";
 
 /** How host processes work. */
 export interface HostPoolOptions {
@@ -94,6 +95,7 @@ export class HostPool {
   #keys = 0;
   #limit = new RestartLimit();
   #sweep: Sweep = new Sweep(SWEEP_MS, () => this.#look());
+  #silence = new SilenceWatch();
   #memoryLookedAt = 0;
   #stopped = false;
 
@@ -405,14 +407,15 @@ export class HostPool {
 
   #look(): boolean {
     const now = performance.now();
+    this.#silence.look(now);
     const watchesMemory = now - this.#memoryLookedAt >= this.#options.memoryWatchMs;
     if (watchesMemory) this.#memoryLookedAt = now;
     for (const [host, group] of [...this.#groupOf]) {
       const idle = host.tasks.size === 0 && !host.isChecking && !host.reserved;
       if (host.killAt > 0 && now >= host.killAt) host.kill("recycle");
       else if (idle && (host.retiring || now - host.idleSince > this.#options.idleMs)) host.kill("idle");
-      else if (now - host.heardAt > SILENT_MS_MAX) host.kill("silent");
-      else if (now - host.heardAt > PING_MS) host.ping();
+      else if (this.#silence.silentMs(host.heardAt) > SILENT_MS_MAX) host.kill("silent");
+      else if (this.#silence.silentMs(host.heardAt) > PING_MS) host.ping();
       if (watchesMemory && group.memory !== undefined) this.#watchMemory(host, group.memory);
     }
     this.#placeWaiting();

@@ -33,7 +33,7 @@ export interface HostTask {
 }
 
 /** Why a host process was killed by this side. */
-export type KillReason = "memory" | "recycle" | "silent" | "stop" | "idle";
+export type KillReason = "memory" | "recycle" | "silent" | "garbled" | "stop" | "idle";
 
 /** How a host process ended. */
 export interface HostDeath {
@@ -175,7 +175,7 @@ export class HostProcess {
   }
 
   async #watch(): Promise<void> {
-    const unreadable = () => this.kill("silent");
+    const unreadable = () => this.kill("garbled");
     const read = [this.#readStdout().catch(unreadable), this.#readStderr().catch(unreadable)];
     const status = await this.#child.status;
     // A program that a handler started may have inherited the pipes and keep them open for as long as it lives.
@@ -210,7 +210,7 @@ export class HostProcess {
           report = JSON.parse(line.slice(this.#token.length));
         } catch {
           // A program that a handler started wrote into the middle of a frame. What it said is lost.
-          this.kill("silent");
+          this.kill("garbled");
           continue;
         }
         this.#take(report);

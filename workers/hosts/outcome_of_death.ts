@@ -14,6 +14,10 @@ export function outcomeOfDeath(
     const cap = memory === undefined ? "what there is" : `its cap of ${memory} bytes`;
     return { type: "failed", class: "memory", message: `its host process needed more memory than ${cap}` };
   }
+  // A process that says nothing may be frozen by whoever runs this machine, and no job need be to blame.
+  if (death.killed === "silent" && death.wasReady) {
+    return { type: "released", reason: "its host process was silent and was ended", alone: true };
+  }
   // One that never answered has not run anybody's job: starting it is what failed.
   if (single || !death.wasReady) return { type: "failed", class: "crash", message: death.message };
   return { type: "released", reason: `it shared what died: ${death.message}`, alone: true };

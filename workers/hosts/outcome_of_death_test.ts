@@ -18,6 +18,13 @@ Deno.test("outcomeOfDeath() charges only an attempt that was alone in its proces
   assertEquals(told({ killed: "memory" }, true), "memory");
 });
 
+Deno.test("outcomeOfDeath() releases what was in a silent process, and charges for one that garbled its frames", () => {
+  assertEquals(told({ killed: "silent" }, true), "released, alone true");
+  assertEquals(told({ killed: "silent" }, false), "released, alone true");
+  assertEquals(told({ killed: "silent", wasReady: false }, true), "crash");
+  assertEquals(told({ killed: "garbled" }, true), "crash");
+});
+
 Deno.test("outcomeOfDeath() lets the others of a recycled process go back as they were", () => {
   assertEquals(told({ killed: "recycle" }, false), "released, alone false");
 });
