@@ -4,18 +4,23 @@
  * @module
  */
 import { createPostgresStore, migrationSql } from "../adapters/postgres/mod.ts";
+import { JOBS_PART } from "../adapters/postgres/schema.ts";
 import { type Arguments, integerOption, parseArguments, UsageError } from "./arguments.ts";
 import { programDatabase } from "./database.ts";
 import { programLog, writeError, writeOut } from "./output.ts";
+import { schemaOption } from "./schema_option.ts";
 
 const HELP = `Brings Millrace's tables to the version of this program.
 
 Usage: deno task migrate [OPTIONS]
+       deno run -A jsr:@millrace/millrace/migrate [OPTIONS]
 
-The database is that of DATABASE_URL; without it an embedded PostgreSQL is started under .millrace/.
+The database is that of DATABASE_URL; without it an embedded PostgreSQL is started under .millrace/. Safe to run at
+any time, and by many at once: the tables are made or changed by one of them, the others wait. Standard output is one
+JSON object a line (with --print-sql the SQL), mistakes are told on standard error.
 
   --schema NAME    the schema of the tables (default millrace)
-  --down N         take them back to version N; 0 removes them. The jobs are lost
+  --down N         take them back to version N, which is at most the one they are at; 0 removes them. The jobs are lost
   --print-sql      print the SQL and change nothing; with --down 0 the SQL that removes them
   --help           this text
 
@@ -26,7 +31,7 @@ const VERSION_MAX = 10_000;
 const SCHEMA_DEFAULT = "millrace";
 
 async function migrate(given: Arguments): Promise<void> {
-  const schema = given.values.get("schema") ?? SCHEMA_DEFAULT;
+  const schema = schemaOption(given) ?? SCHEMA_DEFAULT;
   const down = integerOption(given, "down", 0, VERSION_MAX);
   if (given.flags.has("print-sql")) {
     if (down !== undefined && down !== 0) {
@@ -39,12 +44,23 @@ async function migrate(given: Arguments): Promise<void> {
   await using database = await programDatabase(log);
   const store = createPostgresStore({ url: database.url, schema, log });
   try {
+    const version = () => store.database.migratedTo(JOBS_PART);
+    const from = await version();
     if (down === undefined) await store.migrate();
-    else await store.migrateDown(down);
-    log.info("migrated", { schema, to: down ?? "newest" });
+    else {
+      checkDown(schema, from, down);
+      await store.migrateDown(down);
+    }
+    log.info("migrated", { schema, from, to: await version() });
   } finally {
     await store.close();
   }
+}
+
+function checkDown(schema: string, from: number, to: number): void {
+  const what = `Cannot take the schema ${JSON.stringify(schema)} down to version ${to}`;
+  if (from === 0) throw new UsageError(`${what}: Millrace's tables are not there`);
+  if (to > from) throw new UsageError(`${what}: it is at version ${from}`);
 }
 
 async function main(): Promise<number> {

@@ -11,6 +11,7 @@ import { type Application, loadApplication, queueNames } from "./application.ts"
 import { programDatabase } from "./database.ts";
 import { consoleToLog, outputToLog } from "./handler_output.ts";
 import { programLog, writeError, writeOut } from "./output.ts";
+import { schemaOption } from "./schema_option.ts";
 import { WORKER_ARGUMENTS } from "./worker_arguments.ts";
 
 const HELP = `Works the jobs of an application.
@@ -59,7 +60,7 @@ class WorkerProgram {
     const application = await loadApplication(given.words[0]!);
     const work = chosenQueues(given, application);
     const threads = integerOption(given, "threads", 1, 256);
-    const schema = given.values.get("schema");
+    const schema = schemaOption(given);
     const config = given.values.get("config") ?? applicationConfig(given.words[0]!);
     this.#watchSignals();
     this.#watchStrayErrors();

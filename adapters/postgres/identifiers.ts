@@ -7,7 +7,8 @@ const IDENTIFIER_BYTES_MAX = 63;
 /**
  * Checks a schema name. Any valid identifier is accepted, with quotes, capitals and spaces.
  *
- * @throws {InvalidOptionError} it is empty, longer than 63 bytes, holds U+0000 or half a surrogate pair, or begins with `pg_`.
+ * @throws {InvalidOptionError} it is empty, longer than 63 bytes, holds U+0000 or half a surrogate pair, or
+ * PostgreSQL keeps it for itself: `information_schema` and what begins with `pg_`.
  */
 export function checkSchemaName(name: string): void {
   const refuse = (expected: string) => new InvalidOptionError("schema", name, expected);
@@ -23,6 +24,7 @@ export function checkSchemaName(name: string): void {
   if (name.startsWith("pg_")) {
     throw refuse("a name that does not begin with pg_, which PostgreSQL keeps for itself");
   }
+  if (name === "information_schema") throw refuse("another name, PostgreSQL keeps this one for itself");
 }
 
 /** Quotes an identifier for SQL. */

@@ -9,7 +9,18 @@ Deno.test("a schema name may hold quotes, capitals and spaces, up to 63 bytes", 
 });
 
 Deno.test("a schema name that PostgreSQL would cut or refuse is refused", () => {
-  for (const name of ["", "a".repeat(64), "ü".repeat(32), "a\0b", "pg_mine", "a{schema}", "\ud800"]) {
+  for (
+    const name of [
+      "",
+      "a".repeat(64),
+      "ü".repeat(32),
+      "a\0b",
+      "pg_mine",
+      "information_schema",
+      "a{schema}",
+      "\ud800",
+    ]
+  ) {
     assertThrows(() => checkSchemaName(name), InvalidOptionError, "Cannot use schema");
   }
 });

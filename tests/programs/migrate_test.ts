@@ -30,6 +30,31 @@ Deno.test("the migrate program makes the tables, again changes nothing, and remo
   }
 });
 
+Deno.test("--down says what it can't do: above the version that is there, or where nothing is", async () => {
+  const schema = uniqueSchema();
+  const sql = postgres(await testDatabaseUrl(), { max: 1, onnotice: () => {} });
+  const down = (version: number) => run("--schema", schema, "--down", String(version));
+  const refused = async (version: number, says: string) => {
+    const program = await down(version);
+    assertEquals((await program.end()).code, 2, program.stdout + program.stderr);
+    assertStringIncludes(program.stderr, says);
+    assertFalse(program.stdout.includes("migrated"), program.stdout);
+  };
+  try {
+    await refused(0, "tables are not there");
+    const up = await run("--schema", schema);
+    const { to } = await up.event("migrated");
+    await refused(99, `down to version 99: it is at version ${to}`);
+    assertEquals((await (await down(to as number)).end()).code, 0);
+    const gone = await (await down(0)).event("migrated");
+    assertEquals({ from: gone.from, to: gone.to }, { from: to, to: 0 });
+    await refused(0, "tables are not there");
+  } finally {
+    await sql`drop schema if exists ${sql(schema)} cascade`;
+    await sql.end();
+  }
+});
+
 Deno.test("--print-sql prints what people can run themselves, and the runtime accepts the outcome", async () => {
   const sql = postgres(await testDatabaseUrl(), { max: 1, onnotice: () => {} });
   const schema = uniqueSchema();
@@ -59,6 +84,13 @@ Deno.test("the migrate program names what it can't use, and helps", async () => 
   assertEquals((await wrong.end()).code, 2);
   assertStringIncludes(wrong.stderr, "--down one: expected an integer");
   assertEquals((await (await run("--print-sql", "--down", "3")).end()).code, 2);
+  for (const schema of ["information_schema", "pg_catalog"]) {
+    for (const more of [[], ["--down", "0"], ["--print-sql"]]) {
+      const refused = await run("--schema", schema, ...more);
+      assertEquals((await refused.end()).code, 2);
+      assertStringIncludes(refused.stderr, `Cannot use --schema "${schema}": expected`);
+    }
+  }
   const unreachable = new Program("migrate", [], {
     env: { DATABASE_URL: "postgres://a:s3cret@127.0.0.1:1/b" },
   });

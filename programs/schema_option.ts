@@ -1,0 +1,20 @@
+import { checkSchemaName } from "../adapters/postgres/identifiers.ts";
+import { InvalidOptionError } from "../ports/mod.ts";
+import { type Arguments, UsageError } from "./arguments.ts";
+
+/**
+ * Reads `--schema`.
+ *
+ * @throws {UsageError} no schema can have that name, or PostgreSQL keeps it for itself.
+ */
+export function schemaOption(given: Arguments): string | undefined {
+  const schema = given.values.get("schema");
+  if (schema === undefined) return undefined;
+  try {
+    checkSchemaName(schema);
+  } catch (error) {
+    if (!(error instanceof InvalidOptionError)) throw error;
+    throw new UsageError(error.message.replace("schema", "--schema"));
+  }
+  return schema;
+}
