@@ -164,6 +164,18 @@ Deno.test("a host process ends when the process that started it dies, also while
   await until(() => !isAlive(pid));
 });
 
+Deno.test("a program that a handler left behind keeps no process from its end", async () => {
+  const program = new URL("./testdata/stops_before_program.ts", import.meta.url);
+  const begin = performance.now();
+  const { stdout, success } = await new Deno.Command(Deno.execPath(), { args: ["run", "-A", program.href] })
+    .output();
+  const pid = Number(new TextDecoder().decode(stdout));
+  assert(success && pid > 0, `it told ${new TextDecoder().decode(stdout)}`);
+  assert(isAlive(pid), "the program has ended, and proves nothing");
+  Deno.kill(pid, "SIGKILL");
+  assert(performance.now() - begin < 20_000);
+});
+
 function isAlive(pid: number): boolean {
   try {
     // Signal 0 is not to be had in Deno; SIGCONT does nothing to a process that runs.

@@ -16,13 +16,13 @@ export function encodeMarkedFrames(token: string, frames: readonly unknown[]): U
   return encoder.encode(frames.map((frame) => `\n${token}${JSON.stringify(frame)}\n`).join(""));
 }
 
-/** Reads a stream line by line until it ends. Empty lines are left out. */
-export async function* readLines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string[]> {
+/** Reads lines until the stream ends or its reader is cancelled. Empty lines are left out. */
+export async function* readLines(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<string[]> {
   const decoder = new TextDecoder();
   // What is gathered of an unfinished line is joined only when it ends: a long line comes in many chunks.
   let parts: string[] = [];
-  for await (const chunk of stream) {
-    const pieces = decoder.decode(chunk, { stream: true }).split("\n");
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    const pieces = decoder.decode(read.value, { stream: true }).split("\n");
     if (pieces.length === 1) {
       parts.push(pieces[0]!);
       continue;

@@ -9,7 +9,7 @@ async function linesOf(bytes: Uint8Array<ArrayBuffer>, chunk: number): Promise<s
       controller.close();
     },
   });
-  for await (const some of readLines(stream)) lines.push(...some);
+  for await (const some of readLines(stream.getReader())) lines.push(...some);
   return lines;
 }
 

@@ -106,7 +106,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 }
 
 let main: HostMain | undefined;
-for await (const lines of readLines(Deno.stdin.readable)) {
+for await (const lines of readLines(Deno.stdin.readable.getReader())) {
   for (const line of lines) {
     if (main === undefined) main = new HostMain(JSON.parse(line) as HostSetup);
     else main.take(JSON.parse(line) as HostCommand);

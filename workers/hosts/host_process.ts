@@ -83,6 +83,8 @@ export class HostProcess {
   #observer: HostObserver;
   #token: string = crypto.randomUUID();
   #child: Deno.ChildProcess;
+  #stdout: ReadableStreamDefaultReader<Uint8Array>;
+  #errors: ReadableStreamDefaultReader<Uint8Array>;
   #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
   #outbox: unknown[];
   #flushDue = false;
@@ -106,6 +108,8 @@ export class HostProcess {
     }).spawn();
     this.pid = this.#child.pid;
     this.#writer = this.#child.stdin.getWriter();
+    this.#stdout = this.#child.stdout.getReader();
+    this.#errors = this.#child.stderr.getReader();
     this.#outbox = [{ ...start.setup, token: this.#token } satisfies HostSetup];
     this.#scheduleFlush();
     this.#ended = this.#watch();
@@ -182,6 +186,8 @@ export class HostProcess {
     let timer: ReturnType<typeof setTimeout> | undefined;
     await Promise.race([Promise.all(read), new Promise((resolve) => timer = setTimeout(resolve, PIPES_MS))]);
     clearTimeout(timer);
+    // A read that is under way would keep this process from its end.
+    for (const reader of [this.#stdout, this.#errors]) reader.cancel().catch(() => {});
     this.#writer.close().catch(() => {});
     const how = status.signal === null ? `exit code ${status.code}` : status.signal;
     const said = this.#stderr.trim().split("\n").find((line) => /error|fatal/i.test(line)) ??
@@ -198,7 +204,7 @@ export class HostProcess {
   }
 
   async #readStdout(): Promise<void> {
-    for await (const lines of readLines(this.#child.stdout)) {
+    for await (const lines of readLines(this.#stdout)) {
       this.heardAt = performance.now();
       for (const line of lines) {
         if (!line.startsWith(this.#token)) {
@@ -219,7 +225,7 @@ export class HostProcess {
   }
 
   async #readStderr(): Promise<void> {
-    for await (const lines of readLines(this.#child.stderr)) {
+    for await (const lines of readLines(this.#errors)) {
       for (const line of lines) {
         // The first lines tell what happened, the stack traces of V8 after them do not.
         if (this.#stderr.length < STDERR_KEPT) this.#stderr += line.slice(0, 500) + "\n";
