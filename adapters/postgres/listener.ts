@@ -11,8 +11,11 @@ export interface ListenerOptions {
   readonly notify: (channel: string, payload: string) => Promise<void>;
   /** Where it tells of gaps. */
   readonly log: Log;
+  /** After how long a connection over which nothing arrived is tried again, in ms. Default a minute. */
+  readonly probeAgainMs?: number;
 }
 
+const PROBE_AGAIN_MS = 60_000;
 const RETRY_MS_FIRST = 100;
 const RETRY_MS_MAX = 5000;
 const PROBE_TIMEOUT_MS = 2000;
@@ -27,7 +30,8 @@ const PROBE = "probe:";
  * told to look for itself, since what was sent in the gap is lost.
  *
  * Behind a transaction pooler LISTEN seems to work and nothing ever arrives. So at its start it sends itself a message
- * over another connection, and when that does not come it says so once and listens no more.
+ * over another connection, and when that does not come it says so once, ends the connection, and tries now and then
+ * whether it was only a slow moment.
  */
 export class Listener {
   readonly #options: ListenerOptions;
@@ -38,6 +42,7 @@ export class Listener {
   #retry: ReturnType<typeof setTimeout> | undefined;
   #check: ReturnType<typeof setInterval> | undefined;
   #retryMs = RETRY_MS_FIRST;
+  /** What the first message to itself has shown. */
   #verdict: "unknown" | "works" | "deaf" = "unknown";
   #gap = false;
   #closed = false;
@@ -47,7 +52,7 @@ export class Listener {
     this.#options = options;
   }
 
-  /** Whether messages can arrive: false until the first one did, and for ever behind a transaction pooler. */
+  /** Whether messages can arrive: false until the first one did, so always behind a transaction pooler. */
   get listening(): boolean {
     return this.#verdict === "works" && !this.#closed;
   }
@@ -56,10 +61,11 @@ export class Listener {
   async subscribe(channel: string, observer: ChannelObserver): Promise<Subscription> {
     const observers = this.#observers.get(channel) ?? new Set();
     this.#observers.set(channel, observers.add(observer));
-    if (this.#client === null) await (this.#connecting ??= this.#connect());
-    else if (observers.size === 1) await this.#listenOn(this.#client, channel, [observer]);
+    if (this.#client === null) {
+      if (this.#verdict !== "deaf") await (this.#connecting ??= this.#connect());
+    } else if (observers.size === 1) await this.#listenOn(this.#client, channel, [observer]);
     else if (this.listening) observer.ready();
-    const isListening = () => this.listening && !this.#closed;
+    const isListening = () => this.listening;
     return {
       get listening(): boolean {
         return isListening();
@@ -83,7 +89,7 @@ export class Listener {
   }
 
   async #connect(): Promise<void> {
-    if (this.#closed || this.#verdict === "deaf") return;
+    if (this.#closed) return;
     const client = new Client({
       ...this.#options.client,
       onNotify: (channel, payload) => this.#deliver(channel, payload),
@@ -95,7 +101,7 @@ export class Listener {
       }
       if (this.#closed) return client.destroy();
       this.#client = client;
-      if (this.#verdict === "unknown" && !(await this.#probe())) return await this.#giveUp();
+      if (this.#verdict !== "works" && !(await this.#probe())) return await this.#giveUp();
       if (client.broken) return;
       this.#verdict = "works";
     } catch (error) {
@@ -129,13 +135,13 @@ export class Listener {
     const [channel] = this.#observers.keys();
     if (channel === undefined) return true;
     const token = crypto.randomUUID();
+    const { promise: arrived, resolve } = Promise.withResolvers<boolean>();
+    this.#probes.set(token, () => resolve(true));
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const arrived = new Promise<boolean>((resolve) => {
-      this.#probes.set(token, () => resolve(true));
-      timer = setTimeout(() => resolve(false), PROBE_TIMEOUT_MS);
-    });
     try {
+      // Sending it may take long by itself, on a busy pool or a slow network.
       await this.#options.notify(channel, PROBE + token);
+      timer = setTimeout(() => resolve(false), PROBE_TIMEOUT_MS);
       return await arrived;
     } finally {
       clearTimeout(timer);
@@ -146,12 +152,16 @@ export class Listener {
   async #giveUp(): Promise<void> {
     const client = this.#client;
     if (client?.broken === true || this.#closed) return;
+    if (this.#verdict === "unknown") {
+      this.#options.log.warn("listen.unavailable", {
+        reason: "a notification to this process did not arrive: a transaction pooler is in the way",
+        effect: "work is found by polling",
+      });
+    }
     this.#verdict = "deaf";
+    this.#gap = true;
     this.#client = null;
-    this.#options.log.warn("listen.unavailable", {
-      reason: "a notification to this process did not arrive: a transaction pooler is in the way",
-      effect: "work is found by polling",
-    });
+    this.#connectIn(this.#options.probeAgainMs ?? PROBE_AGAIN_MS);
     await client?.end();
   }
 
@@ -171,17 +181,22 @@ export class Listener {
   }
 
   #scheduleRetry(error: unknown): void {
-    if (this.#closed || this.#verdict === "deaf") return;
+    if (this.#closed) return;
     if (!this.#gap) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#options.log.warn("listen.lost", { reason, effect: "work is found by polling until it is back" });
     }
     this.#gap = true;
+    this.#connectIn(this.#retryMs);
+    this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MS_MAX);
+  }
+
+  /** Connects after about so many ms: processes that lost their connections together do not come back together. */
+  #connectIn(delayMs: number): void {
     clearTimeout(this.#retry);
     this.#retry = setTimeout(() => {
       this.#connecting ??= this.#connect();
-    }, this.#retryMs * (0.75 + Math.random() / 2));
-    this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MS_MAX);
+    }, delayMs * (0.75 + Math.random() / 2));
   }
 
   /** A listener sends nothing by itself, so a network that swallows packets would never be noticed. */

@@ -2,6 +2,7 @@ import { assertEquals, assertLessOrEqual } from "@std/assert";
 import type { Log } from "../../ports/log.ts";
 import { PostgresDatabase } from "./database.ts";
 import { channelName } from "./identifiers.ts";
+import { Listener } from "./listener.ts";
 import { databaseUrl, freshSchema, until } from "./fixture_test.ts";
 
 function recordingLog(): { readonly events: string[]; readonly log: Log } {
@@ -95,6 +96,71 @@ Deno.test("behind PgBouncer in transaction mode it finds out that nothing arrive
     await database.close();
   }
 });
+
+Deno.test("a connection that is slow to be made does not make it give up", async () => {
+  const { events, log } = recordingLog();
+  const target = new URL(databaseUrl());
+  const proxy = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const pipes = forward(proxy, target, (connection) => connection === 2 ? 2500 : 0);
+  const url = new URL(target);
+  url.hostname = "127.0.0.1";
+  url.port = String((proxy.addr as Deno.NetAddr).port);
+  const database = PostgresDatabase.connect({ url: url.href, log });
+  try {
+    const subscription = await database.listen("a", { message() {}, ready() {} });
+    assertEquals([subscription.listening, events], [true, []]);
+  } finally {
+    await database.close();
+    proxy.close();
+    await pipes;
+  }
+});
+
+Deno.test("after a message to itself that did not arrive it tries again, and says so once", async () => {
+  const { events, log } = recordingLog();
+  const database = PostgresDatabase.connect({ url: databaseUrl() });
+  let sent = 0;
+  const listener = new Listener({
+    client: { url: databaseUrl(), preparedStatements: true, connectTimeoutMs: 10_000, session: {} },
+    log,
+    probeAgainMs: 50,
+    notify: async (channel, payload) => {
+      if (++sent > 2) await database.query("select pg_notify($1::text, $2::text)", [channel, payload]);
+    },
+  });
+  try {
+    let ready = 0;
+    const channel = channelName(freshSchema(), "a");
+    const subscription = await listener.subscribe(channel, { message() {}, ready: () => void ready++ });
+    assertEquals(subscription.listening, false);
+    await until("it listens", () => subscription.listening);
+    assertEquals([sent, ready, events], [3, 1, ["listen.unavailable", "listen.recovered"]]);
+  } finally {
+    await listener.close();
+    await database.close();
+  }
+});
+
+/** Forwards connections, each after a delay of its own. Resolves when the listener and all of them have ended. */
+async function forward(
+  proxy: Deno.Listener,
+  target: URL,
+  delayMs: (connection: number) => number,
+): Promise<void> {
+  const pipes: Promise<unknown>[] = [];
+  for await (const connection of proxy) {
+    const delay = delayMs(pipes.length + 1);
+    pipes.push((async () => {
+      const server = await Deno.connect({ hostname: target.hostname, port: Number(target.port || 5432) });
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      await Promise.allSettled([
+        connection.readable.pipeTo(server.writable),
+        server.readable.pipeTo(connection.writable),
+      ]);
+    })());
+  }
+  await Promise.all(pipes);
+}
 
 async function findPgBouncer(): Promise<string | null> {
   for (const path of ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"]) {
