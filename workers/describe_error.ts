@@ -16,7 +16,7 @@ export function describeError(thrown: unknown): DescribedError {
   const name = textOf(thrown, "name");
   const message = textOf(thrown, "message");
   const stack = textOf(thrown, "stack");
-  const told = message ?? safeString(thrown);
+  const told = withCauseMessage(message ?? safeString(thrown), thrown);
   const named = name === undefined || name === "Error" || message === undefined ? told : `${name}: ${told}`;
   return {
     message: storableText(named === "" ? "an error without a message" : named),
@@ -35,6 +35,17 @@ export function storableText(text: string): string {
     if (last >= 0xd800 && last <= 0xdbff) cut = cut.slice(0, -1);
   }
   return cut.toWellFormed().replaceAll("\0", "\ufffd");
+}
+
+/** `fetch failed` alone helps nobody at night; why it failed stands in its cause. */
+function withCauseMessage(message: string, thrown: object): string {
+  try {
+    const cause = Reflect.get(thrown, "cause");
+    const why = typeof cause === "object" && cause !== null ? textOf(cause, "message") : undefined;
+    return why === undefined || why === "" || message.includes(why) ? message : `${message}: ${why}`;
+  } catch {
+    return message;
+  }
 }
 
 function withCause(stack: string, thrown: object): string {

@@ -49,3 +49,10 @@ Deno.test("storableText() replaces what jsonb can't hold, and drops terminal col
   assertEquals(storableText("a\ud800b"), "a\ufffdb");
   assertEquals(storableText("\x1b[31mred\x1b[0m"), "red");
 });
+
+Deno.test("describeError() tells why in the message, when the error has a cause", () => {
+  const { message } = describeError(
+    new TypeError("fetch failed", { cause: new Error("connection refused") }),
+  );
+  assertEquals(message, "TypeError: fetch failed: connection refused");
+});

@@ -92,3 +92,23 @@ Deno.test("a host process that dies releases its jobs to run alone; a job that d
   assertEquals((await f.run({ alone: true, args: { do: "echo" } }).ended).type, "completed");
   await until(() => f.executor.stats().hosts === 0);
 });
+
+Deno.test("a handler that posts or takes messages of its own gets in nobody's way", async () => {
+  await using f = fixture({ threads: 1 });
+  const posted = await f.run({ args: { do: "postMessage" } }).ended;
+  assert(posted.type === "failed");
+  assertEquals(posted.class, "error");
+  assertStringIncludes(posted.message, "nobody to post a message to");
+  assertEquals((await f.run({ args: { do: "takeMessages" } }).ended).type, "completed");
+  assertEquals((await f.run({ args: { do: "echo" } }).ended).type, "completed");
+});
+
+Deno.test("call() refuses an input that is no JSON at once", async () => {
+  await using f = fixture({ threads: 1 });
+  const outcome = await f.run({ args: { do: "callWithFunction" } }).ended;
+  assert(outcome.type === "failed");
+  assertEquals([outcome.class, outcome.message], [
+    "error",
+    "InvalidJsonError: Cannot store input.f as JSON: function is no JSON",
+  ]);
+});

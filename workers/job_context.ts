@@ -1,4 +1,5 @@
 import {
+  ARGS_BYTES_MAX,
   type CallOptions,
   FenceLostError,
   InvalidOptionError,
@@ -123,6 +124,9 @@ export class AttemptContext implements JobContext {
         `Cannot complete job ${this.id} in a transaction: this store has none that a handler could share`,
       );
     }
+    if (this.#completedIn) {
+      throw new Error(`Cannot complete job ${this.id} twice: completeIn has written its completion already`);
+    }
     const text = output === undefined || output === null
       ? null
       : toJsonText(output, { name: "output", maxBytes: OUTPUT_BYTES_MAX });
@@ -137,8 +141,10 @@ export class AttemptContext implements JobContext {
   }
 
   /** As {@linkcode JobContext.call} says. */
-  call(module: string | URL, input: Json, options?: CallOptions): Promise<Json> {
-    return this.#sink.call(String(module), input, options);
+  async call(module: string | URL, input: Json, options?: CallOptions): Promise<Json> {
+    // Found here and not on the way to the host process, where an answer could get lost.
+    toJsonText(input, { name: "input", maxBytes: ARGS_BYTES_MAX });
+    return await this.#sink.call(String(module), input, options);
   }
 }
 

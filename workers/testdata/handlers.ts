@@ -84,6 +84,15 @@ const actions: Record<
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   },
   regexp: () => /^(a+)+$/.test("a".repeat(60) + "!"),
+  postMessage: () => {
+    self.postMessage({ hello: 1 });
+  },
+  takeMessages: () => {
+    self.onmessage = () => {};
+  },
+  callWithFunction: async (_args, ctx) => {
+    await ctx.call(import.meta.url, { f: (() => {}) as unknown as Json });
+  },
   rejectNow: async () => {
     Promise.reject(new Error("nobody awaits me"));
     await new Promise((resolve) => setTimeout(resolve, 3000));

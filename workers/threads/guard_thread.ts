@@ -49,6 +49,16 @@ export function guardThread(guard: ThreadGuard): void {
   const write = (line: string) => guard.output(currentJob.getStore(), line);
   globalThis.console = handlerConsole(write);
   guardStreams(write);
+  guardMessages();
+}
+
+// Code that was written for a Web Worker of its own would talk into the protocol between the thread and its pool.
+function guardMessages(): void {
+  Reflect.set(self, "postMessage", () => {
+    throw new TypeError(
+      "A handler has nobody to post a message to: return a value, or use ctx.log or ctx.progress",
+    );
+  });
 }
 
 // In a host process the standard streams carry frames: raw bytes in the middle of one would break it, and a handler

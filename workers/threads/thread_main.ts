@@ -266,8 +266,9 @@ class ThreadMain {
 }
 
 let main: ThreadMain | undefined;
-self.onmessage = (event: MessageEvent<ThreadSetup | Command[]>) => {
+// Not through onmessage, which a handler could set to something else.
+self.addEventListener("message", (event: MessageEvent<ThreadSetup | Command[]>) => {
   if (main !== undefined) return main.take(event.data as Command[]);
   main = new ThreadMain(event.data as ThreadSetup);
   post([["ready"]]);
-};
+});
