@@ -341,6 +341,10 @@ export class MemoryStore implements Store {
         if (row.state === "running") throw new JobRunningError(id);
         const holder = row.key === null ? undefined : this.#jobs.holder(row.key);
         if (holder !== undefined && holder !== id) throw new UniqueConflictError(id, holder);
+        const current = row.periodic === null
+          ? null
+          : this.#periodics.record(row.periodic, this.#clock()).currentJobId;
+        if (current !== null && current !== id) throw new UniqueConflictError(id, current);
         this.#jobs.put(retriedRow(row, this.#clock()));
         if (row.periodic !== null) this.#periodics.inLine(row.periodic, id);
         return row.queue;

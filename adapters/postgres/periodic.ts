@@ -87,6 +87,16 @@ export async function runPeriodic(
   });
 }
 
+/**
+ * Makes an ended run that is about to come back in line the one that its periodic waits for. Returns the id of another
+ * run that waits or runs, and changes nothing then.
+ */
+export async function linkRun(tx: Transaction, periodic: string, id: JobId): Promise<JobId | null> {
+  const live = await liveJob(tx, await lockPeriodic(tx, periodic));
+  if (live === null) await tx.unsafe(LINK, [periodic, id, null]);
+  return live;
+}
+
 async function lockPeriodic(tx: Transaction, name: string): Promise<TxRow> {
   const found = (await tx.unsafe(LOCK, [name]))[0];
   if (found !== undefined) return found;

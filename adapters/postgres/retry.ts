@@ -5,8 +5,10 @@ import {
   UniqueConflictError,
 } from "../../ports/errors.ts";
 import type { Transaction } from "../../ports/database.ts";
+import { PERIODIC_PREFIX } from "../../ports/limits.ts";
 import type { TxRow } from "../../ports/tx.ts";
 import type { PostgresDatabase } from "./database.ts";
+import { linkRun } from "./periodic.ts";
 import { isJobId } from "./sql_text.ts";
 
 const LOCK_LIVE = "select state, queue from {schema}.job where id = $1::text::bigint for update";
@@ -16,6 +18,8 @@ const DUE_NOW = `
   set state = 'pending', scheduled_at = clock_timestamp(), undeclared = false,
     max_attempts = greatest(max_attempts, attempt + 1)
   where id = $1::text::bigint`;
+
+const READ_KIND = "select kind from {schema}.job_history where id = $1::text::bigint";
 
 const LOCK_ENDED = `
   select kind, encode(unique_key, 'hex') as key
@@ -51,7 +55,7 @@ const TRIES = 5;
  *
  * @throws {JobNotFoundError} there is none.
  * @throws {JobRunningError} it runs.
- * @throws {UniqueConflictError} another job holds its unique key.
+ * @throws {UniqueConflictError} another job holds its unique key, or is the run of its periodic.
  */
 export async function retryJob(database: PostgresDatabase, id: string): Promise<string> {
   if (!isJobId(id)) throw new JobNotFoundError(id);
@@ -74,11 +78,21 @@ async function retryLive(tx: Transaction, id: string): Promise<string | null> {
 }
 
 async function retryEnded(tx: Transaction, id: string): Promise<string | null> {
+  // Under the lock of the periodic, so that no tick is taken meanwhile.
+  await linkPeriodic(tx, id);
   const [job] = await tx.unsafe(LOCK_ENDED, [id]);
   if (job === undefined) return null;
   if (job.key !== null) await takeKey(tx, id, job);
   const [back] = await tx.unsafe(BRING_BACK, [id]);
   return String(back?.queue);
+}
+
+async function linkPeriodic(tx: Transaction, id: string): Promise<void> {
+  const [job] = await tx.unsafe(READ_KIND, [id]);
+  const kind = String(job?.kind ?? "");
+  if (!kind.startsWith(PERIODIC_PREFIX)) return;
+  const live = await linkRun(tx, kind.slice(PERIODIC_PREFIX.length), id);
+  if (live !== null && live !== id) throw new UniqueConflictError(id, live);
 }
 
 async function takeKey(tx: Transaction, id: string, job: TxRow): Promise<void> {

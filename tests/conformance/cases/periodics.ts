@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "../../support/assert.ts";
-import { UndeclaredPeriodicError } from "../../../ports/errors.ts";
+import { UndeclaredPeriodicError, UniqueConflictError } from "../../../ports/errors.ts";
 import type { JobId } from "../../../ports/job.ts";
 import type { Json } from "../../../ports/json.ts";
 import type { Periodic } from "../../../ports/kind.ts";
@@ -172,6 +172,24 @@ export const periodicCases: readonly Case[] = [
       assertEquals(row!.runs.map(({ jobId }) => jobId), ids.toReversed().slice(0, 20));
       assertEquals(row!.runs.map(({ output }) => output), Array.from({ length: 20 }, (_, n) => 23 - n));
       assertEquals(row!.lastTickMs, 23);
+    },
+  },
+  {
+    name:
+      "an ended run comes back in line only when no other run waits or runs, and no tick is taken beside it",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      const old = await runOnce(ghost, null, HOUR);
+      const job = bareJob("periodic:sweep", null, { queue: "maintenance", maxAttempts: 1 });
+      const waits = await ghost.store.runPeriodic(job, "sweep");
+      const error = await assertRejects(() => ghost.store.retry(old), UniqueConflictError);
+      assertEquals([error.jobId, error.holderId], [old, waits]);
+      assertEquals((await ghost.store.get(old))!.state, "completed");
+      await ghost.store.cancel(waits);
+      await ghost.store.retry(old);
+      const request = { periodic: "sweep", expectedMs: HOUR, tickMs: 2 * HOUR, job };
+      assertEquals(await ghost.store.takeTick(request), null);
+      assertEquals((await ghost.store.periodics(["sweep"]))[0]!.currentJobId, old);
     },
   },
   {
