@@ -1,3 +1,5 @@
+import type { Arguments } from "./arguments.ts";
+
 /** Where an application's module is, as a URL: a path is counted from the working directory, and taken as it is. */
 export function applicationUrl(specifier: string): URL {
   if (/^[a-z][a-z0-9+.-]+:/i.test(specifier)) return new URL(specifier);
@@ -21,6 +23,13 @@ export function applicationConfig(specifier: string): string | null {
     if (parent.href === folder.href) return null;
     folder = parent;
   }
+}
+
+/** The configuration that a command line asks for with `--config`, as an absolute path; else the application's own. */
+export function chosenConfig({ values, words }: Arguments): string | null {
+  const given = values.get("config");
+  if (given !== undefined) return decodeURIComponent(applicationUrl(given).pathname);
+  return words[0] === undefined ? null : applicationConfig(words[0]);
 }
 
 function isFile(path: string): boolean {

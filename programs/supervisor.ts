@@ -8,7 +8,7 @@
  * @module
  */
 
-import { applicationConfig } from "./application_place.ts";
+import { chosenConfig } from "./application_place.ts";
 import { parseArguments } from "./arguments.ts";
 import { WORKER_ARGUMENTS } from "./worker_arguments.ts";
 
@@ -60,8 +60,7 @@ function log(level: string, event: string, fields: Record<string, string | numbe
 /** The configuration by which the application resolves its imports, which need not be this program's own. */
 function config(): string | null {
   try {
-    const { values, words } = parseArguments(Deno.args, WORKER_ARGUMENTS);
-    return values.get("config") ?? (words[0] === undefined ? null : applicationConfig(words[0]));
+    return chosenConfig(parseArguments(Deno.args, WORKER_ARGUMENTS));
   } catch {
     // The worker says what is wrong with the command line.
     return null;

@@ -6,7 +6,7 @@
  */
 import { createRuntime, type Log, type LostThread, type PostgresRuntime } from "../mod.ts";
 import { type Arguments, integerOption, parseArguments, UsageError } from "./arguments.ts";
-import { applicationConfig } from "./application_place.ts";
+import { chosenConfig } from "./application_place.ts";
 import { type Application, loadApplication, queueNames } from "./application.ts";
 import { programDatabase } from "./database.ts";
 import { consoleToLog, outputToLog } from "./handler_output.ts";
@@ -34,8 +34,9 @@ migrated first. Ctrl-C, SIGTERM and SIGHUP stop gracefully, a second signal at o
 Exit codes: 0 stopped gracefully; 1 could not start, or crashed; 2 the command line is wrong; 130 (SIGINT), 143
 (SIGTERM), 129 (SIGHUP) ended at once by a second signal.
 Standard output is one JSON object a line: time, level, event, and what belongs to it. What handlers print are lines
-with the event "output": text, and kind and jobId where they are known. Mistakes are told on standard error. A worker that has a thread which can't be ended recycles itself: it takes
-no more jobs, gives the others 5 s, gives back what still runs, and ends itself; the supervisor has the next one up.
+with the event "output": text, and kind and jobId where they are known. Mistakes are told on standard error.
+A worker that has a thread which can't be ended recycles itself: it takes no more jobs, gives the others 5 s, gives
+back what still runs, and ends itself; the supervisor has the next one up. It restarts a worker that crashed, too.
 `;
 
 /** How long the other jobs have when the worker recycles itself, in ms. */
@@ -61,7 +62,7 @@ class WorkerProgram {
     const work = chosenQueues(given, application);
     const threads = integerOption(given, "threads", 1, 256);
     const schema = schemaOption(given);
-    const config = given.values.get("config") ?? applicationConfig(given.words[0]!);
+    const config = chosenConfig(given);
     this.#watchSignals();
     this.#watchStrayErrors();
     await using database = await programDatabase(this.#log);

@@ -77,6 +77,19 @@ Deno.test("an application with a deno.json of its own runs, in threads and in ho
       "in.host: [other 7] of in.host",
     ]);
     assert(printed.every(({ jobId }) => /^\d+$/.test(jobId as string)), JSON.stringify(printed));
+    // Where the nearest one is another package's, the right one can be named.
+    await Deno.writeTextFile(`${folder}/jobs/deno.json`, "{}");
+    await using told = new Program(
+      "supervisor",
+      ["--config", "../deno.json", "--schema", schema, "./app.ts"],
+      {
+        cwd: `${folder}/jobs`,
+        env: { DATABASE_URL: url },
+      },
+    );
+    assertEquals((await told.event("worker starting")).config, `${folder}/deno.json`);
+    const again = await runtime.wait(await runtime.enqueue("in.host", { name: "again" }), 25_000);
+    assertEquals(again.done && again.output, "Hello, again", told.stdout + told.stderr);
   } finally {
     await runtime.stop();
     const sql = postgres(url, { max: 1, onnotice: () => {} });

@@ -7,6 +7,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import postgres from "postgres";
+import { WORKER_ARGUMENTS } from "../../programs/worker_arguments.ts";
 import { createRuntime, type PostgresRuntime } from "../../mod.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 import shop from "./apps/shop.ts";
@@ -238,7 +239,9 @@ Deno.test("a mistake ends the program with a code and a sentence, and is not tri
   }
   await using help = new Program("supervisor", ["--help"]);
   assertEquals((await help.end()).code, 0);
-  assertStringIncludes(help.stdout, "Usage: deno task worker");
+  for (const text of ["Usage: deno task worker", ...WORKER_ARGUMENTS.values!.map((name) => `  --${name} `)]) {
+    assertStringIncludes(help.stdout, text);
+  }
 });
 
 Deno.test("without DATABASE_URL the embedded PostgreSQL under .millrace is used, said, and ended", async () => {
