@@ -11,7 +11,7 @@ export interface DescribedError {
 /** Tells any thrown value as text: undefined, a string, an object whose getters throw. Never throws itself. */
 export function describeError(thrown: unknown): DescribedError {
   if (typeof thrown !== "object" || thrown === null) {
-    return { message: storableText(typeof thrown === "string" ? thrown : `thrown: ${safeString(thrown)}`) };
+    return { message: keepableText(typeof thrown === "string" ? thrown : `thrown: ${safeString(thrown)}`) };
   }
   const name = textOf(thrown, "name");
   const message = textOf(thrown, "message");
@@ -19,13 +19,13 @@ export function describeError(thrown: unknown): DescribedError {
   const told = withCauseMessage(message ?? safeString(thrown), thrown);
   const named = name === undefined || name === "Error" || message === undefined ? told : `${name}: ${told}`;
   return {
-    message: storableText(named === "" ? "an error without a message" : named),
-    ...(stack === undefined ? {} : { stack: storableText(withCause(stack, thrown)) }),
+    message: keepableText(named === "" ? "an error without a message" : named),
+    ...(stack === undefined ? {} : { stack: keepableText(withCause(stack, thrown)) }),
   };
 }
 
 /** Cuts text to what is kept of an error, and replaces what jsonb can't hold: U+0000 and half surrogate pairs. */
-export function storableText(text: string): string {
+export function keepableText(text: string): string {
   // deno-lint-ignore no-control-regex -- the colours that Deno puts into messages of its own
   let cut = text.includes("\x1b[") ? text.replaceAll(/\x1b\[[0-9;]*m/g, "") : text;
   if (cut.length > ERROR_MESSAGE_LENGTH_MAX) {

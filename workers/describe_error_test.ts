@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { ERROR_MESSAGE_LENGTH_MAX } from "../ports/mod.ts";
-import { describeError, storableText } from "./describe_error.ts";
+import { describeError, keepableText } from "./describe_error.ts";
 
 Deno.test("describeError() tells an error's name, message and stack", () => {
   const { message, stack } = describeError(new TypeError("no such field"));
@@ -38,16 +38,16 @@ Deno.test("describeError() adds the cause to the stack", () => {
   assertStringIncludes(stack!, "Caused by: Error: inner");
 });
 
-Deno.test("storableText() cuts at the bound and never through a surrogate pair", () => {
-  const cut = storableText("x".repeat(ERROR_MESSAGE_LENGTH_MAX - 1) + "\u{1f600}");
+Deno.test("keepableText() cuts at the bound and never through a surrogate pair", () => {
+  const cut = keepableText("x".repeat(ERROR_MESSAGE_LENGTH_MAX - 1) + "\u{1f600}");
   assertEquals(cut.length, ERROR_MESSAGE_LENGTH_MAX - 1);
   assert(cut.isWellFormed());
 });
 
-Deno.test("storableText() replaces what jsonb can't hold, and drops terminal colours", () => {
-  assertEquals(storableText("a\0b"), "a\ufffdb");
-  assertEquals(storableText("a\ud800b"), "a\ufffdb");
-  assertEquals(storableText("\x1b[31mred\x1b[0m"), "red");
+Deno.test("keepableText() replaces what jsonb can't hold, and drops terminal colours", () => {
+  assertEquals(keepableText("a\0b"), "a\ufffdb");
+  assertEquals(keepableText("a\ud800b"), "a\ufffdb");
+  assertEquals(keepableText("\x1b[31mred\x1b[0m"), "red");
 });
 
 Deno.test("describeError() tells why in the message, when the error has a cause", () => {

@@ -17,6 +17,7 @@ import { InlineRunner } from "./inline/inline_runner.ts";
 import { moduleSpecifier } from "./module_specifier.ts";
 import type { ExecutorOptions } from "./options.ts";
 import { writeLine } from "./output.ts";
+import { runKey } from "./run_key.ts";
 import { ThreadPool } from "./threads/thread_pool.ts";
 import { unthrowing, unthrowingLog, unthrowingObserver } from "./unthrowing.ts";
 import type { JobName, Work, WorkSurroundings } from "./work.ts";
@@ -99,7 +100,7 @@ class LocalExecutor implements Executor {
       return observer.ended({ type: "released", reason: "the executor has stopped", alone: attempt.alone });
     }
     const { kind } = attempt;
-    const name = `${attempt.run} ${attempt.id}`;
+    const name = runKey(attempt.id, attempt.run);
     const watched = unthrowingObserver(
       observer,
       (thrown) => this.#observerThrew(attempt, thrown),
@@ -131,7 +132,7 @@ class LocalExecutor implements Executor {
   }
 
   abort(id: string, run: number, reason: AbortReason): void {
-    const placed = this.#placed.get(`${run} ${id}`);
+    const placed = this.#placed.get(runKey(id, run));
     if (placed === undefined) return;
     if (placed.place === "inline") this.#inline.abort(id, run, reason);
     else if (placed.place === "threads") this.#threads.abort(placed.key, reason);

@@ -12,7 +12,7 @@ import {
   toJsonText,
   type Tx,
 } from "../ports/mod.ts";
-import { storableText } from "./describe_error.ts";
+import { keepableText } from "./describe_error.ts";
 import { type AbortCause, signalReason } from "./outcome.ts";
 
 /** What a context is about. */
@@ -114,7 +114,7 @@ export class AttemptContext implements JobContext {
     if (!(typeof done === "number" && done >= 0 && done <= 1)) {
       throw new InvalidOptionError("progress", done, "a number from 0 to 1");
     }
-    this.#sink.progress(done, note === undefined ? undefined : storableText(String(note)));
+    this.#sink.progress(done, note === undefined ? undefined : keepableText(String(note)));
   }
 
   /** As {@linkcode JobContext.completeIn} says. */

@@ -6,7 +6,7 @@ import {
   isDiscard,
   isSnooze,
 } from "../ports/mod.ts";
-import { describeError, storableText } from "./describe_error.ts";
+import { describeError, keepableText } from "./describe_error.ts";
 
 /** Why a signal was aborted: told by the job layer, or because the time is up. */
 export type AbortCause = AbortReason | "timeout";
@@ -15,7 +15,7 @@ export type AbortCause = AbortReason | "timeout";
 export function outcomeOfThrown(thrown: unknown, failureClass: FailureClass = "error"): AttemptOutcome {
   try {
     if (isSnooze(thrown)) return { type: "snoozed", delayMs: boundedDelay(thrown.delayMs) };
-    if (isDiscard(thrown)) return { type: "discarded", reason: storableText(String(thrown.reason)) };
+    if (isDiscard(thrown)) return { type: "discarded", reason: keepableText(String(thrown.reason)) };
   } catch {
     // A value that throws when it is looked at is neither.
   }

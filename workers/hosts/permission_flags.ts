@@ -1,16 +1,13 @@
 import { InvalidOptionError, type Permissions } from "../../ports/mod.ts";
 import type { ModuleCode } from "./module_code.ts";
 
-/** What a host process's own code needs beside what its kinds declare. */
-export type OwnCode = ModuleCode;
-
 /**
- * The flags that give a process these permissions and no other. Without permissions it may do everything: its handlers
+ * The flags that give a process these permissions, what its own code needs, and no other. Without permissions it may do everything: its handlers
  * would run in a thread of a process that may.
  *
  * @throws {InvalidOptionError} an entry, or a path of the code, holds a comma.
  */
-export function permissionFlags(permissions: Permissions | undefined, code: OwnCode): string[] {
+export function permissionFlags(permissions: Permissions | undefined, code: ModuleCode): string[] {
   if (permissions === undefined) return ["--allow-all"];
   const flags = ["--no-prompt"];
   const { read, env } = permissions;

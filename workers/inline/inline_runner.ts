@@ -2,6 +2,7 @@ import type { Attempt, AttemptObserver, Handler, Log } from "../../ports/mod.ts"
 import { AttemptContext, type ContextJob } from "../job_context.ts";
 import { type AbortCause, endedByForce, outcomeAfterAbort } from "../outcome.ts";
 import { runHandler } from "../run_handler.ts";
+import { runKey } from "../run_key.ts";
 import { Sweep } from "../sweep.ts";
 import type { WorkSurroundings } from "../work.ts";
 
@@ -145,8 +146,4 @@ export class InlineRunner {
     }
     return this.#running.size > 0;
   }
-}
-
-function runKey(id: string, run: number): string {
-  return `${run} ${id}`;
 }

@@ -1,5 +1,5 @@
 import type { Handler } from "../../ports/mod.ts";
-import { describeError, storableText } from "../describe_error.ts";
+import { describeError, keepableText } from "../describe_error.ts";
 
 /** A handler module could not be loaded. */
 export class LoadError extends Error {
@@ -10,7 +10,7 @@ export class LoadError extends Error {
 
   /** Names the module and the fault. */
   constructor(module: string, fault: string, options?: ErrorOptions) {
-    super(storableText(`Cannot load the handler module ${module}: ${fault}`), options);
+    super(keepableText(`Cannot load the handler module ${module}: ${fault}`), options);
     this.fault = fault;
   }
 }

@@ -49,10 +49,8 @@ export class WaitingLine {
   }
 
   /** Takes out all. */
-  clear(): Held[] {
-    const all = [...this.#queues.values()].flat();
+  clear(): void {
     this.#queues.clear();
     this.#size = 0;
-    return all;
   }
 }

@@ -25,7 +25,11 @@ Deno.test("WaitingLine keeps what was not taken, in order", () => {
   for (const one of all) line.push(one);
   line.drain((one) => one === all[0] || one === all[2]);
   assertEquals(line.size, 1);
-  assertEquals(line.clear(), [all[1]!]);
+  assert(line.remove(all[1]!));
+  line.push(all[0]!);
+  line.clear();
+  assertEquals(line.size, 0);
+  assertFalse(line.remove(all[0]!));
 });
 
 Deno.test("WaitingLine.remove() says whether it was there", () => {
