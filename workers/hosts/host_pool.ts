@@ -19,6 +19,7 @@ import { environment, permissionFlags } from "./permission_flags.ts";
 import { outcomeOfDeath } from "./outcome_of_death.ts";
 import { residentMemory } from "./resident_memory.ts";
 import { SilenceWatch } from "./silence_watch.ts";
+import { TaskLine } from "./task_line.ts";
 
 /** How host processes work. */
 export interface HostPoolOptions {
@@ -89,7 +90,7 @@ export class HostPool {
   #single = new Set<HostProcess>();
   #fresh = new Set<HostProcess>();
   #tasks = new Map<number, Task>();
-  #waiting: Task[] = [];
+  #waiting = new TaskLine<Task>();
   /** Processes whose memory is being read after a job of theirs. */
   #looking = new Map<HostProcess, Promise<void>>();
   #keys = 0;
@@ -138,7 +139,7 @@ export class HostPool {
     const group = this.#group(confinement);
     let host: HostProcess | undefined;
     try {
-      host = await this.#hostFor(group, module, confinement.memory !== undefined, false, "all");
+      host = await this.#hostFor(group, module, isSingle(confinement), false, "all");
     } catch (error) {
       return `Cannot start a host process: ${describeError(error).message}`;
     }
@@ -186,7 +187,7 @@ export class HostPool {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#sweep.stop();
-    this.#waiting = [];
+    this.#waiting.clear();
     for (const task of [...this.#tasks.values()]) {
       task.host?.tasks.delete(task.key);
       this.#end(task, {
@@ -216,7 +217,7 @@ export class HostPool {
   async #tryToPlace(task: Task): Promise<void> {
     const { confinement, work } = task;
     const alone = confinement.alone === true;
-    const single = alone || confinement.memory !== undefined;
+    const single = isSingle(confinement);
     // Whoever calls a module waits for it in a place of its own: the call must not wait for that place.
     const forced = work.plain ? "bound" : "no";
     const host = await this.#hostFor(this.#group(confinement), work.module, single, alone, forced);
@@ -226,7 +227,7 @@ export class HostPool {
       return;
     }
     if (host === undefined) {
-      this.#wait(task);
+      this.#waiting.add(task);
     } else {
       task.host = host;
       host.run({
@@ -241,25 +242,15 @@ export class HostPool {
     this.#sweep.arm();
   }
 
-  /** Puts a task in line where it came: one that was tried in vain keeps its turn. */
-  #wait(task: Task): void {
-    const before = this.#waiting.findLastIndex(({ key }) => key < task.key);
-    this.#waiting.splice(before + 1, 0, task);
-  }
-
   #placeWaiting(): void {
-    if (this.#stopped || this.#waiting.length === 0 || this.#limit.waitMs(performance.now()) > 0) return;
+    if (this.#stopped || this.#waiting.size === 0 || this.#limit.waitMs(performance.now()) > 0) return;
     // Thousands may wait. No more are tried than there are places, so that each look costs little.
     let places = this.#singleMax - this.#single.size;
     for (const host of this.#single) if (this.#isFree(host)) places++;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const task of waiting) {
-      if (!this.#tasks.has(task.key)) continue;
-      const { alone, memory } = task.confinement;
-      if ((alone === true || memory !== undefined) && places-- <= 0) this.#waiting.push(task);
-      else this.#place(task);
-    }
+    const next = this.#waiting.take(({ key, confinement }) =>
+      !this.#tasks.has(key) || !isSingle(confinement) || places-- > 0
+    );
+    for (const task of next) if (this.#tasks.has(task.key)) this.#place(task);
   }
 
   get #singleMax(): number {
@@ -419,7 +410,7 @@ export class HostPool {
       if (watchesMemory && group.memory !== undefined) this.#watchMemory(host, group.memory);
     }
     this.#placeWaiting();
-    return this.#groupOf.size > 0 || this.#waiting.length > 0;
+    return this.#groupOf.size > 0 || this.#waiting.size > 0;
   }
 
   async #watchMemory(host: HostProcess, cap: number): Promise<void> {
@@ -437,6 +428,11 @@ export class HostPool {
   #codeFinder(): ModuleCodeFinder {
     return this.#finder ??= new ModuleCodeFinder(this.#configFile());
   }
+}
+
+// Its process has no other attempt beside it.
+function isSingle({ alone, memory }: Confinement): boolean {
+  return alone === true || memory !== undefined;
 }
 
 function readVariable(name: string): string | undefined {
