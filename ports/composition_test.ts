@@ -77,8 +77,10 @@ const FAULTY: readonly [string, Record<string, unknown>, string][] = [
 Deno.test("compose() says what was given where a declaration was expected", () => {
   const nothing = null as unknown;
   const faults = faultsOf({
-    registrars: [nothing, { kinds: [nothing] }, { periodics: [nothing] }, { kinds: {} }, { kind: [] }] as [],
-    queues: [nothing] as [],
+    registrars: [nothing, { kinds: [nothing] }, { periodics: [nothing] }, { kinds: {} }, {
+      kind: [],
+    }] as unknown as [],
+    queues: [nothing] as unknown as [],
   });
   assertEquals(faults.length, 6, faults.join("; "));
   for (const fault of faults) assertStringIncludes(fault, "expected");

@@ -60,7 +60,7 @@ export class Heart {
       everyMs: options.heartbeatMs,
       run: () => this.#mend(),
       onError: (error, again) => {
-        options.log[again ? "debug" : "warn"]("lost processes not rescued, trying again", {
+        options.log[again ? "debug" : "warn"]("watch over the other processes interrupted, trying again", {
           error: errorText(error),
         });
       },

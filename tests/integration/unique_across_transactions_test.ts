@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { eventually } from "../conformance/eventually.ts";
-import { TransactionConflictError } from "../../ports/mod.ts";
+import { TransactionConflictError, type Tx } from "../../ports/mod.ts";
 import { testDatabaseUrl } from "../support/test_database.ts";
 import { connectPostgres } from "./support/connect.ts";
 import { Site } from "./support/site.ts";
@@ -15,6 +15,11 @@ async function someoneWaits(site: Site): Promise<void> {
       where wait_event_type = 'Lock' and wait_event = 'transactionid' and query like ${`%${site.schema}%`}`;
     return waiting.length === 1;
   });
+}
+
+/** A transaction that was begun by hand, on a client of one connection. */
+function openedBy(client: ReturnType<typeof connectPostgres>): Tx {
+  return { unsafe: (text, params) => client.unsafe(text, params) };
 }
 
 Deno.test("a duplicate in a business transaction is the first job's id, and the transaction goes on", async () => {
@@ -38,7 +43,7 @@ for (const end of ["commit", "rollback"] as const) {
     const holder = connectPostgres(await testDatabaseUrl());
     try {
       await holder.unsafe("begin");
-      const held = await site.runtime.with(holder).enqueue("plain", { n: 8 }, UNIQUE);
+      const held = await site.runtime.with(openedBy(holder)).enqueue("plain", { n: 8 }, UNIQUE);
       const waiting = site.sql.begin((tx) => site.runtime.with(tx).enqueue("plain", { n: 8 }, UNIQUE));
       await someoneWaits(site);
       await holder.unsafe(end);
@@ -57,7 +62,7 @@ Deno.test("in repeatable read, after the holder's commit, it is a typed error th
   const holder = connectPostgres(await testDatabaseUrl());
   try {
     await holder.unsafe("begin");
-    const held = await site.runtime.with(holder).enqueue("plain", { n: 9 }, UNIQUE);
+    const held = await site.runtime.with(openedBy(holder)).enqueue("plain", { n: 9 }, UNIQUE);
     const waiting = site.sql.begin(
       "isolation level repeatable read",
       async (tx) => {
