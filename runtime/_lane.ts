@@ -27,6 +27,8 @@ const AHEAD_MS = 2;
 const DURATION_WEIGHT = 0.05;
 /** When a suspect that must wait for its turn comes back, in ms. */
 const SUSPECT_PAUSE_MS = 300;
+/** How many handlers of a queue begin whatever else runs: the executor has threads for so many. */
+const ALWAYS_BEGIN = 2;
 /** With so many ends not written, no more is claimed. */
 const BACKLOG_MAX = 5000;
 
@@ -244,8 +246,14 @@ export class Lane {
     return free > held || held < target / 2 ? free + target - held : 0;
   }
 
+  /**
+   * How many handlers more may begin. What the executor has no room for would wait there, though it counts as started; but
+   * the first few of a queue always find a thread, or another queue's computing handlers could shut it out.
+   */
   #free(): number {
-    return Math.min(this.#options.queue.concurrency - this.#running.size, this.#options.executor.room());
+    const { executor, queue } = this.#options;
+    const running = this.#running.size;
+    return Math.min(queue.concurrency - running, Math.max(executor.room(), ALWAYS_BEGIN - running));
   }
 
   #held(): number {
