@@ -8,3 +8,4 @@ export type { MigrationSql } from "./migrate.ts";
 export { createPostgresStore, PostgresStore, type PostgresStoreOptions } from "./postgres_store.ts";
 export { migrationSql } from "./schema.ts";
 export { translateError } from "./translate_error.ts";
+export type { Statements } from "./statements.ts";
