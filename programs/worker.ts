@@ -28,6 +28,8 @@ migrated first. Ctrl-C, SIGTERM and SIGHUP stop gracefully, a second signal at o
   --schema NAME    the schema of Millrace's tables (default millrace)
   --config FILE    the deno.json by which the application, its threads and its host processes resolve imports (default
                    the nearest deno.json or deno.jsonc at or above MODULE's folder)
+  --pooler         the database is behind a pooler in transaction mode, such as PgBouncer: no statement is prepared, and
+                   where LISTEN can't work, work is found by polling
   --help           this text
   --               what follows is MODULE, whatever it begins with
 
@@ -71,6 +73,7 @@ class WorkerProgram {
       url: database.url,
       ...(schema === undefined ? {} : { schema }),
       ...(work === undefined ? {} : { work }),
+      ...(given.flags.has("pooler") ? { preparedStatements: false } : {}),
       executor: {
         ...(threads === undefined ? {} : { threads }),
         ...(config === null ? {} : { config }),
