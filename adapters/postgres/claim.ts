@@ -105,6 +105,11 @@ export class Claimer {
     return this.#positions.get(queue)?.lookDueMs() ?? null;
   }
 
+  /** How many ms ago the last claim from a queue began; 0 when there was none. */
+  sinceClaimMs(queue: string): number {
+    return this.#positions.get(queue)?.sinceBegunMs() ?? 0;
+  }
+
   /** Withdraws this process's marks. */
   async close(owner: string): Promise<void> {
     await this.#awake.withdrawAll(owner);

@@ -38,6 +38,7 @@ const LOOK_PAUSE_FACTOR = 20;
 export class ClaimPositions {
   readonly #now: () => number;
   #positions: Position[] = new Array(PRIORITIES).fill(START);
+  #begunAt: number | null = null;
   #nextLookAt = 0;
   #owed = true;
 
@@ -48,7 +49,7 @@ export class ClaimPositions {
 
   /** Begins a claim: from the start when a look is due, otherwise from where the last one ended. */
   begin(): Scan {
-    const begunAt = this.#now();
+    const begunAt = this.#begunAt = this.#now();
     const isLook = begunAt >= this.#nextLookAt;
     const from = isLook ? new Array<Position>(PRIORITIES).fill(START) : this.#positions;
     return {
@@ -71,6 +72,11 @@ export class ClaimPositions {
         this.#owed = !isLook || isFull;
       },
     };
+  }
+
+  /** How many ms ago the last claim began; 0 when there was none. */
+  sinceBegunMs(): number {
+    return this.#begunAt === null ? 0 : this.#now() - this.#begunAt;
   }
 
   /** In how many ms a look from the start is due, when one is owed since the last; null when none is. */

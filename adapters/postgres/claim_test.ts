@@ -90,6 +90,29 @@ Deno.test("many jobs of a transaction that commits late are claimed without a pa
     assertLessOrEqual(performance.now() - begun, 8000);
   }));
 
+Deno.test("what falls due between a claim and the question after it is due at once, and only until the next claim", () =>
+  withStore(async ({ store, claim }) => {
+    assertEquals(await claim(), []);
+    const [held, letGo] = [gate(), gate()];
+    const [job] = await store.insert([newJob()]);
+    const holding = store.database.transaction(async (tx) => {
+      await tx.unsafe("select from {schema}.job where id = $1::text::bigint for update", [job!.id]);
+      held.open();
+      await letGo.opened;
+    });
+    await held.opened;
+    try {
+      assertEquals(await store.nextDue("q"), 0);
+      await until(
+        "no look is owed",
+        async () => (await claim()).length === 0 && await store.nextDue("q") === null,
+      );
+    } finally {
+      letGo.open();
+      await holding;
+    }
+  }));
+
 Deno.test("later branches of a claim are not run when an earlier one fills it, and no branch reads rows in vain", () =>
   withStore(async ({ store, claim, finish }) => {
     const future = new Date(Date.now() + 86_400_000).toISOString();

@@ -55,6 +55,10 @@ const BYTES = `
   from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
   where n.nspname = $1::text and c.relkind = 'r'`;
 
+/**
+ * What fell due since the last claim began counts too. Not what has been due for longer: that is held by a transaction
+ * and is to be claimed when it ends, or was claimed and would have to be walked over.
+ */
 const NEXT_DUE = `
   select greatest(0, ${epochMsSql("min(scheduled_at)")} - ${epochMsSql("clock_timestamp()")}) as due_ms
   from (values (1), (2), (3), (4)) as line (priority)
@@ -64,7 +68,7 @@ const NEXT_DUE = `
     where queue = $1::text
       and priority = line.priority
       and state in ('pending', 'retryable')
-      and scheduled_at > statement_timestamp()
+      and scheduled_at > statement_timestamp() - $2::float8 * interval '1 ms'
     order by scheduled_at, id
     limit 1
   ) as earliest
@@ -95,8 +99,11 @@ export async function countJobs(database: PostgresDatabase, kind?: string): Prom
   };
 }
 
-/** In how many ms the next job of a queue falls due that is not due yet; null when there is none. */
-export async function nextDue(database: Statements, queue: string): Promise<number | null> {
-  const [row] = await database.query(NEXT_DUE, [queue]);
+/**
+ * In how many ms the next job of a queue falls due that was not due yet so many ms ago; 0 when it is now, null when
+ * there is none.
+ */
+export async function nextDue(database: Statements, queue: string, agoMs: number): Promise<number | null> {
+  const [row] = await database.query(NEXT_DUE, [queue, agoMs]);
   return row === undefined ? null : Number(row.due_ms);
 }

@@ -184,7 +184,7 @@ export class PostgresStore implements Store {
 
   /** In how many ms the next job of a queue falls due, or the queue should be looked through once more. */
   async nextDue(queue: string): Promise<number | null> {
-    const dueMs = await nextDue(this.#steps, queue);
+    const dueMs = await nextDue(this.#steps, queue, this.#claimer.sinceClaimMs(queue));
     const lookMs = this.#claimer.lookDueMs(queue);
     if (dueMs === null || lookMs === null) return dueMs ?? lookMs;
     return Math.min(dueMs, lookMs);
