@@ -1,9 +1,4 @@
-import {
-  ConnectionTimeoutError,
-  DatabaseUnavailableError,
-  RefusedValueError,
-  TransactionConflictError,
-} from "../../ports/errors.ts";
+import { DatabaseUnavailableError, RefusedValueError, TransactionConflictError } from "../../ports/errors.ts";
 
 /** Codes of the driver and of the operating system that mean that a connection could not be made or broke. */
 const CONNECTION_CODES: ReadonlySet<string> = new Set([
@@ -75,11 +70,6 @@ export function translateError(error: unknown): Error {
   // Inside a caller's transaction this only says that an earlier statement failed; the text says it well enough.
   const remedy = REMEDIES[code];
   return remedy === undefined ? error : new Error(`The database refused: ${text}: ${remedy}`, cause);
-}
-
-/** Whether an error says that nothing is known about the statement's outcome because the connection broke. */
-export function isUnavailable(error: unknown): boolean {
-  return error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError;
 }
 
 function codeOf(error: Error): string | null {
