@@ -102,7 +102,7 @@ export interface Inspector {
    *
    * @throws {JobNotFoundError} there is none.
    * @throws {JobRunningError} it runs.
-   * @throws {UniqueConflictError} a newer job holds its unique key.
+   * @throws {UniqueConflictError} a newer job holds its unique key, or is the periodic's run that waits or runs now.
    */
   retry(id: JobId): Promise<void>;
 
