@@ -44,9 +44,10 @@ const NEW_JOB: NewJob = {
 export async function measureDrain(options: DrainOptions): Promise<DrainResult[]> {
   const ways: readonly [string, () => Promise<number>][] = [
     ["limit", () => drainBare(options)],
+    ["threads, concurrency 500", () => drain(options, HANDLER, 500)],
     ["threads, concurrency 100", () => drain(options, HANDLER, 100)],
     ["threads, defaults", () => drain(options, HANDLER, 5)],
-    ["main thread, concurrency 100", () => drain(options, noop, 100)],
+    ["main thread, concurrency 500", () => drain(options, noop, 500)],
   ];
   const rates = ways.map((): number[] => []);
   for (let round = 0; round < options.rounds; round++) {

@@ -8,6 +8,6 @@ const SHARE_MIN = 0.45;
 Deno.test("threads drain a queue of no-op jobs at a good share of what its own statements reach alone", async () => {
   const results = await measureDrain({ url: await testDatabaseUrl(), jobs: 30_000, rounds: 3 });
   const rate = (name: string): number => median(results.find((result) => result.name === name)!.rates);
-  const share = rate("threads, concurrency 100") / rate("limit");
+  const share = rate("threads, concurrency 500") / rate("limit");
   assertGreaterOrEqual(share, SHARE_MIN, JSON.stringify(results));
 });
