@@ -20,3 +20,20 @@ export interface Tx {
   /** Runs one statement inside the transaction and resolves to its rows. */
   unsafe(text: string, params: TxParam[]): PromiseLike<readonly TxRow[]>;
 }
+
+/**
+ * Checks that what was handed over can be an open transaction.
+ *
+ * @throws {TypeError} it has no `unsafe`, or it is a pool: the one-letter slip `with(sql)` for `with(tx)` would write
+ *   outside of any transaction. The message begins with `Cannot` and the action.
+ */
+export function checkTx(tx: Tx, action: string): void {
+  if (typeof (tx as Tx | undefined)?.unsafe !== "function") {
+    throw new TypeError(`Cannot ${action} in this transaction: expected an object with unsafe(text, params)`);
+  }
+  if ("begin" in tx) {
+    throw new TypeError(
+      `Cannot ${action} in this transaction: a connection pool was given, expected what begin() hands over`,
+    );
+  }
+}

@@ -60,7 +60,7 @@ export class Heart {
       everyMs: options.heartbeatMs,
       run: () => this.#mend(),
       onError: (error, again) => {
-        options.log[again ? "debug" : "warn"]("watch over the other processes interrupted, trying again", {
+        options.log[levelOf(again)]("watch over the other processes interrupted, trying again", {
           error: errorText(error),
         });
       },

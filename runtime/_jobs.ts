@@ -1,14 +1,15 @@
-import type {
-  CancelResult,
-  Composition,
-  EnqueueOptions,
-  EnqueueRequest,
-  JobId,
-  Jobs,
-  Json,
-  NewJob,
-  Store,
-  Tx,
+import {
+  type CancelResult,
+  checkTx,
+  type Composition,
+  type EnqueueOptions,
+  type EnqueueRequest,
+  type JobId,
+  type Jobs,
+  type Json,
+  type NewJob,
+  type Store,
+  type Tx,
 } from "../ports/mod.ts";
 import { newJob, newJobs } from "./_requests.ts";
 
@@ -19,15 +20,7 @@ export class JobsInTransaction implements Jobs {
   readonly #tx: Tx;
 
   constructor(store: Store, composition: Composition, tx: Tx) {
-    if (typeof (tx as Tx | undefined)?.unsafe !== "function") {
-      throw new TypeError("Cannot work in this transaction: expected an object with unsafe(text, params)");
-    }
-    // The one-letter slip `with(sql)` for `with(tx)` would write outside of any transaction.
-    if ("begin" in tx) {
-      throw new TypeError(
-        "Cannot work in this transaction: a connection pool was given, expected what begin() hands over",
-      );
-    }
+    checkTx(tx, "work");
     this.#store = store;
     this.#composition = composition;
     this.#tx = tx;

@@ -65,8 +65,7 @@ export interface LaneOptions {
 interface Running {
   readonly job: Claimed;
   readonly startedAt: number;
-  cancelled: boolean;
-  stopped: boolean;
+  aborted: boolean;
 }
 
 /**
@@ -149,28 +148,26 @@ export class Lane {
   }
 
   /** A cancel was signalled. What has not started goes back, and the store ends it if the row says so too. */
-  cancel(id: JobId): boolean {
+  cancel(id: JobId): void {
     for (const running of this.#running.values()) {
       if (running.job.id !== id) continue;
-      running.cancelled = true;
+      running.aborted = true;
       this.#options.executor.abort(id, running.job.run, "cancel");
-      return true;
+      return;
     }
     const suspect = this.#suspect;
     if (suspect?.id === id) {
       this.#suspectEnded(suspect);
       this.#release([suspect]);
-      return true;
+      return;
     }
     for (const held of [this.#buffer, this.#recorded]) {
       const index = held.findIndex((job) => job.id === id);
       if (index < 0) continue;
       this.#release(held.splice(index, 1));
-      return true;
+      return;
     }
-    if (!this.#recording.some((job) => job.id === id)) return false;
-    this.#cancelledWhileRecording.add(id);
-    return true;
+    if (this.#recording.some((job) => job.id === id)) this.#cancelledWhileRecording.add(id);
   }
 
   /** This process was taken for dead: what it holds is no longer its own. */
@@ -198,7 +195,7 @@ export class Lane {
   /** Aborts what runs, because this process stops. */
   abort(): void {
     for (const running of this.#running.values()) {
-      running.stopped = true;
+      running.aborted = true;
       this.#options.executor.abort(running.job.id, running.job.run, "stop");
     }
   }
@@ -363,7 +360,7 @@ export class Lane {
   #start(job: Claimed): void {
     const { executor, kinds, queue, progress } = this.#options;
     const kind = kinds.get(job.kind)!;
-    const running: Running = { job, startedAt: performance.now(), cancelled: false, stopped: false };
+    const running: Running = { job, startedAt: performance.now(), aborted: false };
     this.#running.set(`${job.id}/${job.run}`, running);
     this.#rate.add(1);
     executor.run({ ...job, queue: queue.name, kind }, {
@@ -373,11 +370,11 @@ export class Lane {
   }
 
   #ended(running: Running, kind: Kind, outcome: AttemptOutcome): void {
-    const { job, cancelled, stopped } = running;
+    const { job, aborted } = running;
     this.#running.delete(`${job.id}/${job.run}`);
     this.#suspectEnded(job);
     this.#noteDuration(performance.now() - running.startedAt);
-    const settlement = settlementOf(job, kind, outcome, { cancelled, stopped, random: Math.random() });
+    const settlement = settlementOf(job, kind, outcome, { aborted, random: Math.random() });
     this.#settle(job, settlement);
     this.#report(job, outcome, settlement);
     if (this.#running.size === 0) { for (const resolve of this.#idle.splice(0)) resolve(); }

@@ -15,10 +15,8 @@ const JITTER = 0.1;
 
 /** What else is known of a run that has ended. */
 export interface RunEnd {
-  /** Whether the runtime aborted it, because a cancel was signalled. */
-  readonly cancelled: boolean;
-  /** Whether the runtime aborted it, because it stops. */
-  readonly stopped: boolean;
+  /** Whether the runtime aborted it, because a cancel was signalled or because it stops. */
+  readonly aborted: boolean;
   /** From 0 to 1, for the jitter. */
   readonly random: number;
 }
@@ -51,7 +49,7 @@ export function settlementOf(job: Claimed, kind: Kind, outcome: AttemptOutcome, 
       };
     case "failed":
       // The abort made it fail. Whether the row says that it is cancelled decides the store: a signal may be stale.
-      if (end.stopped || end.cancelled) {
+      if (end.aborted) {
         return { ...ref, to: "release", delayMs: 0, error: null, alone: job.alone };
       }
       return failure(job, kind, end, errorOf(outcome));

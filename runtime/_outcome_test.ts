@@ -4,7 +4,7 @@ import { retryDelayMs, settlementOf } from "./_outcome.ts";
 
 const kind: Kind = { name: "k", queue: "default", maxAttempts: 3, timeout: 1000, handler: () => {} };
 const job: Claimed = { id: "7", run: 4, kind: "k", attempt: 1, maxAttempts: 3, args: "null", alone: false };
-const end = { cancelled: false, stopped: false, random: 0.5 };
+const end = { aborted: false, random: 0.5 };
 const failed: AttemptOutcome = { type: "failed", class: "error", message: "no" };
 
 Deno.test("settlementOf() retries a failure on the backoff until the attempts are used up", () => {
@@ -33,7 +33,7 @@ Deno.test("settlementOf() keeps alone what killed the process that it had for it
 
 Deno.test("settlementOf() leaves it to the row whether a run is cancelled: the signal may be stale", () => {
   const completed: AttemptOutcome = { type: "completed", output: "1", completedIn: false };
-  const cancelled = { ...end, cancelled: true };
+  const cancelled = { ...end, aborted: true };
   assertEquals(settlementOf(job, kind, completed, cancelled).to, "completed");
   assertEquals(settlementOf(job, kind, failed, cancelled), {
     id: "7",
@@ -46,7 +46,7 @@ Deno.test("settlementOf() leaves it to the row whether a run is cancelled: the s
 });
 
 Deno.test("settlementOf() gives back what failed because the runtime stopped, without an error", () => {
-  const settlement = settlementOf(job, kind, failed, { ...end, stopped: true });
+  const settlement = settlementOf(job, kind, failed, { ...end, aborted: true });
   assertEquals([settlement.to, settlement.error], ["release", null]);
 });
 

@@ -1,6 +1,7 @@
 import {
   ARGS_BYTES_MAX,
   type CallOptions,
+  checkTx,
   FenceLostError,
   InvalidOptionError,
   type JobContext,
@@ -130,11 +131,7 @@ export class AttemptContext implements JobContext {
     const text = output === undefined || output === null
       ? null
       : toJsonText(output, { name: "output", maxBytes: OUTPUT_BYTES_MAX });
-    if ("begin" in tx) {
-      throw new TypeError(
-        `Cannot complete job ${this.id} in this transaction: a connection pool was given, expected what begin() hands over`,
-      );
-    }
+    checkTx(tx, `complete job ${this.id}`);
     const rows = await tx.unsafe(this.#sink.completion, [this.id, this.#job.run, text]);
     if (rows.length === 0) throw new FenceLostError(this.id);
     this.#completedIn = true;
