@@ -1,12 +1,13 @@
-import type { Kind, Periodic, Permissions, Queue, Registrar } from "./kind.ts";
+import type { Kind, Periodic, Permissions, Queue } from "./kind.ts";
 import { DELAY_MS_MAX, NAME_LENGTH_MAX, PERIOD_MS_MIN, PERIODIC_PREFIX } from "./limits.ts";
+import type { Registrar } from "./registrar.ts";
 import type { Schedule } from "./schedule.ts";
 
 const MEMORY_BYTES_MIN = 64 * 1024 * 1024;
 const CONCURRENCY_MAX = 10_000;
 const ATTEMPTS_MAX = 1_000_000;
 
-const REGISTRAR_KEYS = ["kinds", "periodics"];
+const REGISTRAR_KEYS = ["kinds", "periodics", "eventTypes", "subscriptions", "keepEvents"];
 const QUEUE_KEYS = ["name", "concurrency"];
 const CONFINED_KEYS = ["handler", "isolation", "permissions", "memory"];
 const KIND_KEYS = ["name", "queue", "maxAttempts", "timeout", "backoff", "ownThread", ...CONFINED_KEYS];
@@ -15,8 +16,17 @@ const PERMISSION_KEYS = ["read", "write", "net", "denyNet", "env", "run", "sys",
 
 /** What is wrong with a registrar itself. */
 export function registrarFaults(registrar: Registrar): string[] {
-  if (!isRecord(registrar)) return [`a registrar is ${show(registrar)}, expected { kinds?, periodics? }`];
-  return unknownKeys("a registrar", registrar, REGISTRAR_KEYS);
+  if (!isRecord(registrar)) {
+    return [
+      `a registrar is ${show(registrar)}, expected { ${REGISTRAR_KEYS.map((key) => `${key}?`).join(", ")} }`,
+    ];
+  }
+  const faults = unknownKeys("a registrar", registrar, REGISTRAR_KEYS);
+  const { keepEvents } = registrar;
+  if (keepEvents !== undefined && typeof keepEvents !== "function") {
+    faults.push(`keepEvents of a registrar is ${show(keepEvents)}, expected a function`);
+  }
+  return faults;
 }
 
 /** What is wrong with a queue. */
@@ -32,12 +42,12 @@ export function queueFaults(queue: Queue): string[] {
   return faults;
 }
 
-/** What is wrong with a kind. */
-export function kindFaults(kind: Kind, queues: ReadonlyMap<string, Queue>): string[] {
+/** What is wrong with a kind, or with the kind that something else becomes. */
+export function kindFaults(kind: Kind, queues: ReadonlyMap<string, Queue>, what: string = "kind"): string[] {
   if (!isRecord(kind)) {
     return [`a kind is ${show(kind)}, expected { name, queue, maxAttempts, timeout, handler }`];
   }
-  const name = label("kind", kind.name);
+  const name = label(what, kind.name);
   const faults = [...nameFaults(name, kind.name, NAME_LENGTH_MAX), ...unknownKeys(name, kind, KIND_KEYS)];
   if (typeof kind.name === "string" && kind.name.startsWith(PERIODIC_PREFIX)) {
     faults.push(`${name}: names that begin with ${PERIODIC_PREFIX} are the periodics'`);
@@ -90,7 +100,8 @@ export function periodicFaults(periodic: Periodic, schedule: Schedule): string[]
   return faults;
 }
 
-function handlerFaults(
+/** What is wrong with a handler and where it runs. */
+export function handlerFaults(
   name: string,
   declared: Pick<Kind, "handler" | "isolation" | "permissions" | "memory" | "ownThread">,
 ): string[] {
@@ -139,17 +150,19 @@ function permissionFaults(name: string, permissions: Permissions): string[] {
 }
 
 /** What is not known is refused: a misspelt `permissions` would run a kind without any bounds. */
-function unknownKeys(name: string, value: object, known: readonly string[]): string[] {
+export function unknownKeys(name: string, value: object, known: readonly string[]): string[] {
   return Object.keys(value).filter((key) => !known.includes(key)).map((key) =>
     `${name}: ${show(key)} is not known, expected ${known.join(", ")}`
   );
 }
 
-function isRecord(value: unknown): boolean {
+/** Whether a value can have members. */
+export function isRecord(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function nameFaults(label: string, name: unknown, lengthMax: number): string[] {
+/** What is wrong with a name. */
+export function nameFaults(label: string, name: unknown, lengthMax: number): string[] {
   if (typeof name !== "string" || name === "") return [`${label}: the name is empty, expected some text`];
   if (name.length > lengthMax) {
     return [`${label}: the name has ${name.length} characters, the most is ${lengthMax}`];
@@ -168,10 +181,12 @@ export function label(what: string, name: unknown): string {
   return `${what} ${shown.length > 200 ? shown.slice(0, 200) + "..." : shown}`;
 }
 
-function show(value: unknown): string {
+/** A value in a message. */
+export function show(value: unknown): string {
   return typeof value === "number" ? String(value) : JSON.stringify(value) ?? String(value);
 }
 
-function isIntegerFrom(value: unknown, min: number, max: number): boolean {
+/** Whether a value is a whole number within bounds. */
+export function isIntegerFrom(value: unknown, min: number, max: number): boolean {
   return typeof value === "number" && Number.isInteger(value) && value >= min && value <= max;
 }

@@ -1,7 +1,15 @@
 import { kindFaults, label, periodicFaults, queueFaults, registrarFaults } from "./_declaration_faults.ts";
+import {
+  eventTypeFaults,
+  subscriptionFaults,
+  subscriptionKind,
+  unmatchedGlobFaults,
+} from "./_event_faults.ts";
 import { CompositionError } from "./errors.ts";
-import type { Kind, Periodic, Queue, Registrar } from "./kind.ts";
+import type { EventKeeper, EventType, Subscription } from "./event.ts";
+import type { Kind, Periodic, Queue } from "./kind.ts";
 import { PERIODIC_PREFIX } from "./limits.ts";
+import type { Registrar } from "./registrar.ts";
 import type { Schedule } from "./schedule.ts";
 
 /** What an application is made of: what its domains contribute, and the central queue table. */
@@ -14,12 +22,18 @@ export interface CompositionInput {
 
 /** A composition whose declarations have been checked against each other. */
 export interface Composition {
-  /** Kinds by name, those of the periodics included. */
+  /** Kinds by name, those of the periodics and the subscriptions included. */
   readonly kinds: ReadonlyMap<string, Kind>;
   /** Queues by name. */
   readonly queues: ReadonlyMap<string, Queue>;
   /** Periodics by name. */
   readonly periodics: ReadonlyMap<string, Periodic>;
+  /** Event types by their names. */
+  readonly eventTypes: ReadonlyMap<string, EventType>;
+  /** Subscriptions by name. */
+  readonly subscriptions: ReadonlyMap<string, Subscription>;
+  /** Whoever is asked before old events are deleted. */
+  readonly eventKeepers: readonly EventKeeper[];
 }
 
 /** The queue of the periodics. */
@@ -37,6 +51,9 @@ export function compose(input: CompositionInput, schedule: Schedule): Compositio
   const queues = composeQueues(listOf(input.queues, "queues", faults), faults);
   const kinds = new Map<string, Kind>();
   const periodics = new Map<string, Periodic>();
+  const eventTypes = new Map<string, EventType>();
+  const subscriptions = new Map<string, Subscription>();
+  const eventKeepers: EventKeeper[] = [];
   for (const registrar of listOf(input.registrars, "registrars", faults) ?? []) {
     faults.push(...registrarFaults(registrar));
     for (const kind of listOf(registrar?.kinds, "kinds of a registrar", faults) ?? []) {
@@ -49,13 +66,38 @@ export function compose(input: CompositionInput, schedule: Schedule): Compositio
       if (periodics.has(periodic?.name)) faults.push(`${label("periodic", periodic.name)} is declared twice`);
       periodics.set(periodic?.name, periodic);
     }
+    for (const declared of listOf(registrar?.eventTypes, "eventTypes of a registrar", faults) ?? []) {
+      faults.push(...eventTypeFaults(declared));
+      if (eventTypes.has(declared?.type)) {
+        faults.push(`${label("event type", declared.type)} is declared twice, each type has one owner`);
+      }
+      eventTypes.set(declared?.type, declared);
+    }
+    for (const declared of listOf(registrar?.subscriptions, "subscriptions of a registrar", faults) ?? []) {
+      faults.push(...subscriptionFaults(declared, queues));
+      if (subscriptions.has(declared?.name)) {
+        faults.push(`${label("subscription", declared.name)} is declared twice`);
+      }
+      subscriptions.set(declared?.name, declared);
+    }
+    if (registrar?.keepEvents !== undefined) eventKeepers.push(registrar.keepEvents);
+  }
+  for (const subscription of subscriptions.values()) {
+    faults.push(...unmatchedGlobFaults(subscription, eventTypes));
+    if (subscription === null || !kinds.has(subscription?.name)) continue;
+    faults.push(
+      `${label("subscription", subscription.name)} has the name of a kind, expected one of its own`,
+    );
   }
   if (faults.length > 0) throw new CompositionError(faults);
   for (const periodic of periodics.values()) {
     const kind = periodicKind(periodic, schedule);
     kinds.set(kind.name, kind);
   }
-  return { kinds, queues, periodics };
+  for (const subscription of subscriptions.values()) {
+    kinds.set(subscription.name, subscriptionKind(subscription));
+  }
+  return { kinds, queues, periodics, eventTypes, subscriptions, eventKeepers };
 }
 
 /** The kind of a periodic's jobs. A failed run is not retried: the next tick is the retry. */

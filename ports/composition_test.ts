@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { compose, type CompositionInput, periodicKind } from "./composition.ts";
 import { CompositionError, InvalidOptionError } from "./errors.ts";
+import type { EventType, Subscription } from "./event.ts";
 import type { Kind, Periodic } from "./kind.ts";
 import type { Schedule } from "./schedule.ts";
 
@@ -154,4 +155,70 @@ Deno.test("periodicKind() makes one attempt of at most the period, and at most 1
     ...common,
     timeout: 60_000,
   });
+});
+
+const placed: EventType = { type: "order.placed", description: "An order was placed", subject: "its id" };
+const told: Subscription = { name: "told", types: ["order.*"], handler: () => {} };
+
+Deno.test("compose() makes a kind of each subscription", () => {
+  const { kinds, eventTypes, subscriptions } = compose({
+    registrars: [{ eventTypes: [placed] }, { subscriptions: [told, { ...told, name: "slow", timeout: 5 }] }],
+  }, schedule);
+  assertEquals([...eventTypes.keys()], ["order.placed"]);
+  assertEquals([...subscriptions.keys()], ["told", "slow"]);
+  const { queue, maxAttempts, timeout } = kinds.get("told")!;
+  assertEquals({ queue, maxAttempts, timeout }, { queue: "default", maxAttempts: 10, timeout: 30_000 });
+  assertEquals(kinds.get("slow")!.timeout, 5);
+});
+
+const FAULTY_EVENTS: readonly [string, Record<string, unknown>, string][] = [
+  ["a type of one segment", { eventTypes: [{ ...placed, type: "placed" }] }, "a noun and a verb"],
+  ["a type with a star", { eventTypes: [{ ...placed, type: "order.*" }] }, "a noun and a verb"],
+  ["a type without a description", { eventTypes: [{ ...placed, description: "" }] }, "description is"],
+  ["a type with an unknown exposure", { eventTypes: [{ ...placed, exposure: "all" }] }, 'exposure is "all"'],
+  ["a type with an unknown member", { eventTypes: [{ ...placed, owner: "me" }] }, '"owner" is not known'],
+  ["a type twice", { eventTypes: [placed, placed] }, "declared twice, each type has one owner"],
+  ["a subscription twice", { eventTypes: [placed], subscriptions: [told, told] }, "declared twice"],
+  [
+    "a glob that matches nothing",
+    { eventTypes: [placed], subscriptions: [{ ...told, types: ["oder.*"] }] },
+    '"oder.*" matches no declared event type, declared are "order.placed"',
+  ],
+  [
+    "a glob that is none",
+    { eventTypes: [placed], subscriptions: [{ ...told, types: ["order.p*"] }] },
+    "no glob",
+  ],
+  ["no globs", { eventTypes: [placed], subscriptions: [{ ...told, types: [] }] }, "at least one glob"],
+  ["no handler", { eventTypes: [placed], subscriptions: [{ ...told, handler: undefined }] }, "no handler"],
+  [
+    "an unknown queue",
+    { eventTypes: [placed], subscriptions: [{ ...told, queue: "x" }] },
+    '"x" is not declared',
+  ],
+  ["priority 5", { eventTypes: [placed], subscriptions: [{ ...told, priority: 5 }] }, "priority is 5"],
+  [
+    "a kind of that name",
+    { kinds: [{ ...kind, name: "told" }], eventTypes: [placed], subscriptions: [told] },
+    'subscription "told" has the name of a kind',
+  ],
+  ["a keeper that is no function", { keepEvents: 5 }, "keepEvents of a registrar is 5"],
+];
+
+for (const [what, registrar, message] of FAULTY_EVENTS) {
+  Deno.test(`compose() refuses events with ${what}`, () => {
+    const faults = faultsOf({ registrars: [registrar] });
+    assertEquals(faults.length, 1, faults.join("; "));
+    assertStringIncludes(faults[0]!, message);
+  });
+}
+
+Deno.test("compose() tells of all faults of events at once, whoever declares them", () => {
+  const faults = faultsOf({
+    registrars: [
+      { eventTypes: [placed, { ...placed, subject: "" }] },
+      { subscriptions: [{ ...told, types: ["a.b", "*.placed", "c"] }, null as unknown as Subscription] },
+    ],
+  });
+  assertEquals(faults.length, 5, faults.join("; "));
 });

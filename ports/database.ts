@@ -6,7 +6,10 @@ export interface MigrationStep {
   readonly version: number;
   /** What it does, in a few words: `create jobs`. */
   readonly name: string;
-  /** The statements that make it. `{schema}` stands for the quoted schema name. */
+  /**
+   * The statements that make it. `{schema}` stands for the quoted schema name, and `{channel NAME}` for what
+   * PostgreSQL knows a channel of this schema by, for `pg_notify()`.
+   */
   readonly up: string;
   /** The statements that undo it. */
   readonly down: string;
@@ -30,7 +33,7 @@ export interface ChannelObserver {
 }
 
 /** Ends a subscription. */
-export interface Subscription {
+export interface ChannelSubscription {
   /** Whether messages can arrive at all. False behind a transaction pooler; then poll. */
   readonly listening: boolean;
   /** Ends it. */
@@ -53,7 +56,7 @@ export interface Database {
   transaction<T>(body: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
 
   /** Subscribes to a channel of this schema. All subscriptions share one connection, which recovers by itself. */
-  listen(channel: string, observer: ChannelObserver): Promise<Subscription>;
+  listen(channel: string, observer: ChannelObserver): Promise<ChannelSubscription>;
 
   /** Sends a message to a channel of this schema, at once. */
   notify(channel: string, payload: string): Promise<void>;

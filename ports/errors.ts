@@ -71,6 +71,52 @@ export class UndeclaredPeriodicError extends Error {
   }
 }
 
+/** An event of a type that no registrar declares was to be recorded. */
+export class UndeclaredEventTypeError extends Error {
+  /** The name of the class. */
+  override readonly name = "UndeclaredEventTypeError";
+  /** The type that was asked for. */
+  readonly type: string;
+
+  /** Names the type and what is declared. */
+  constructor(type: string, declared: Iterable<string>) {
+    super(
+      `Cannot record an event of type ${JSON.stringify(type)}: it is not declared, declared are ${
+        list(declared)
+      }`,
+    );
+    this.type = type;
+  }
+}
+
+/** There is no event of this id. It never committed, or retention has deleted it. */
+export class EventNotFoundError extends Error {
+  /** The name of the class. */
+  override readonly name = "EventNotFoundError";
+  /** The id that was asked for. */
+  readonly eventId: string;
+
+  /** Names the id. */
+  constructor(eventId: string) {
+    super(`There is no event ${eventId}: it never committed, or retention has deleted it`);
+    this.eventId = eventId;
+  }
+}
+
+/** An event that is not poisoned can't be requeued: it waits for its fan-out, or has been fanned out. */
+export class EventNotPoisonedError extends Error {
+  /** The name of the class. */
+  override readonly name = "EventNotPoisonedError";
+  /** The event. */
+  readonly eventId: string;
+
+  /** Names the id and the state. */
+  constructor(eventId: string, state: string) {
+    super(`Cannot requeue event ${eventId}: it is ${state}, expected poisoned`);
+    this.eventId = eventId;
+  }
+}
+
 /** A value is not JSON, or JSON that the store can't hold. Nothing was sent to the database. */
 export class InvalidJsonError extends TypeError {
   /** The name of the class. */

@@ -104,11 +104,3 @@ export interface PeriodicCron extends PeriodicBase {
   /** An IANA name such as `Europe/Vienna`, or `UTC`. Always said: the host's zone is never used. */
   readonly timezone: string;
 }
-
-/** What one domain contributes. Later parts of Millrace add to it, so every member is optional. */
-export interface Registrar {
-  /** Kinds of job. */
-  readonly kinds?: readonly Kind[];
-  /** Work at fixed times. */
-  readonly periodics?: readonly Periodic[];
-}

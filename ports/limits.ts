@@ -35,3 +35,9 @@ export const PERIODIC_PREFIX: string = "periodic:";
 
 /** The shortest period of a periodic, in ms. */
 export const PERIOD_MS_MIN: number = 100;
+
+/** The longest data of an event as UTF-8 JSON text, in bytes: 1 MiB less 16 KiB, so that the event fits into args. */
+export const EVENT_DATA_BYTES_MAX: number = ARGS_BYTES_MAX - 16 * 1024;
+
+/** The longest subject and owner of an event, in UTF-16 code units. */
+export const EVENT_TEXT_LENGTH_MAX: number = 512;

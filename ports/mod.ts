@@ -3,7 +3,9 @@
  *
  * The words, used the same everywhere: a **job** is one piece of durable work of a **kind**; it waits in a **queue**
  * until a process **claims** it, which begins a **run**; a run of a handler that is counted against the limit is an
- * **attempt**; a **registrar** is what one domain contributes, a **composition** all of them with the queue table.
+ * **attempt**; a **registrar** is what one domain contributes, a **composition** all of them with the queue table. An
+ * **event** is a fact of a declared type about a **subject**; it is **recorded** in the outbox, and the **relay** **fans**
+ * it **out**: one job for each **subscription** whose globs match its type.
  *
  * @module
  */
@@ -11,6 +13,9 @@ export * from "./backoff.ts";
 export * from "./composition.ts";
 export * from "./database.ts";
 export * from "./errors.ts";
+export * from "./event.ts";
+export * from "./event_glob.ts";
+export * from "./events.ts";
 export * from "./executor.ts";
 export * from "./handler.ts";
 export * from "./inspector.ts";
@@ -21,6 +26,7 @@ export * from "./json_text.ts";
 export * from "./kind.ts";
 export * from "./limits.ts";
 export * from "./log.ts";
+export * from "./registrar.ts";
 export * from "./runtime.ts";
 export * from "./schedule.ts";
 export * from "./store.ts";

@@ -1,8 +1,8 @@
 import type {
   ChannelObserver,
+  ChannelSubscription,
   Database,
   MigrationStep,
-  Subscription,
   Transaction,
   TransactionOptions,
 } from "../../ports/database.ts";
@@ -134,7 +134,7 @@ export class PostgresDatabase implements Database {
   }
 
   /** Subscribes to a channel of this schema. All subscriptions share one connection, which recovers by itself. */
-  listen(channel: string, observer: ChannelObserver): Promise<Subscription> {
+  listen(channel: string, observer: ChannelObserver): Promise<ChannelSubscription> {
     if (this.#listener === null) {
       return Promise.resolve({ listening: false, close: () => Promise.resolve() });
     }

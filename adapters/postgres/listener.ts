@@ -1,4 +1,4 @@
-import type { ChannelObserver, Subscription } from "../../ports/database.ts";
+import type { ChannelObserver, ChannelSubscription } from "../../ports/database.ts";
 import type { Log } from "../../ports/log.ts";
 import { Client, type ClientOptions } from "./client.ts";
 import { quoteIdentifier } from "./identifiers.ts";
@@ -58,7 +58,7 @@ export class Listener {
   }
 
   /** Subscribes to a channel. Where the database can't be reached now, listening begins when it can. */
-  async subscribe(channel: string, observer: ChannelObserver): Promise<Subscription> {
+  async subscribe(channel: string, observer: ChannelObserver): Promise<ChannelSubscription> {
     const observers = this.#observers.get(channel) ?? new Set();
     this.#observers.set(channel, observers.add(observer));
     if (this.#client === null) {

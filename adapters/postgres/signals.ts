@@ -1,4 +1,4 @@
-import type { Subscription } from "../../ports/database.ts";
+import type { ChannelSubscription } from "../../ports/database.ts";
 import type { Signal, SignalObserver, SignalSubscription } from "../../ports/store.ts";
 import type { TxParam } from "../../ports/tx.ts";
 import type { PostgresDatabase } from "./database.ts";
@@ -81,7 +81,7 @@ export async function subscribeSignals(
   database: PostgresDatabase,
   observer: SignalObserver,
 ): Promise<SignalSubscription> {
-  const subscription: Subscription = await database.listen(SIGNALS_CHANNEL, {
+  const subscription: ChannelSubscription = await database.listen(SIGNALS_CHANNEL, {
     message(payload) {
       for (const signal of unpackSignals(payload)) observer.signal(signal);
     },

@@ -1,0 +1,121 @@
+import {
+  isIntegerFrom,
+  isRecord,
+  kindFaults,
+  label,
+  nameFaults,
+  show,
+  unknownKeys,
+} from "./_declaration_faults.ts";
+import type { EventType, Subscription } from "./event.ts";
+import type { Handler } from "./handler.ts";
+import { matchesGlob } from "./event_glob.ts";
+import type { Kind, Queue } from "./kind.ts";
+import { NAME_LENGTH_MAX } from "./limits.ts";
+
+const QUEUE_DEFAULT = "default";
+const ATTEMPTS_DEFAULT = 10;
+const TIMEOUT_MS_DEFAULT = 30_000;
+
+const TYPE_KEYS = ["type", "description", "subject", "exposure"];
+const RUN_KEYS = [
+  "queue",
+  "maxAttempts",
+  "timeout",
+  "backoff",
+  "isolation",
+  "permissions",
+  "memory",
+  "ownThread",
+] as const;
+const SUBSCRIPTION_KEYS = ["name", "types", "handler", "coalesce", "priority", ...RUN_KEYS];
+
+const SEGMENT = "[A-Za-z0-9_-]+";
+const TYPE = new RegExp(`^${SEGMENT}(?:\\.${SEGMENT})+$`);
+const GLOB = new RegExp(`^(?:\\*|${SEGMENT})(?:\\.(?:\\*|${SEGMENT}))*$`);
+
+/** What is wrong with an event type. */
+export function eventTypeFaults(declared: EventType): string[] {
+  if (!isRecord(declared)) {
+    return [`an event type is ${show(declared)}, expected { type, description, subject }`];
+  }
+  const name = label("event type", declared.type);
+  const faults = [
+    ...nameFaults(name, declared.type, NAME_LENGTH_MAX),
+    ...unknownKeys(name, declared, TYPE_KEYS),
+  ];
+  if (faults.length === 0 && !TYPE.test(declared.type)) {
+    faults.push(`${name}: expected a noun and a verb with a dot between, of letters, digits, _ and -`);
+  }
+  for (const key of ["description", "subject"] as const) {
+    if (typeof declared[key] === "string" && declared[key] !== "") continue;
+    faults.push(`${name}: ${key} is ${show(declared[key])}, expected some text`);
+  }
+  const { exposure } = declared;
+  if (exposure !== undefined && exposure !== "internal" && exposure !== "webhook") {
+    faults.push(`${name}: exposure is ${show(exposure)}, expected "internal" or "webhook"`);
+  }
+  return faults;
+}
+
+/** What is wrong with a subscription, its globs' matches excepted. */
+export function subscriptionFaults(subscription: Subscription, queues: ReadonlyMap<string, Queue>): string[] {
+  if (!isRecord(subscription)) {
+    return [`a subscription is ${show(subscription)}, expected { name, types, handler }`];
+  }
+  const name = label("subscription", subscription.name);
+  const faults = [
+    ...unknownKeys(name, subscription, SUBSCRIPTION_KEYS),
+    ...kindFaults(subscriptionKind(subscription), queues, "subscription"),
+  ];
+  const { types, coalesce, priority } = subscription;
+  if (!Array.isArray(types) || types.length === 0) {
+    faults.push(`${name}: types is ${show(types)}, expected a list of at least one glob of event types`);
+  } else {
+    for (const glob of types) {
+      if (typeof glob === "string" && GLOB.test(glob)) continue;
+      faults.push(
+        `${name}: ${show(glob)} is no glob of event types, expected segments or * with dots between`,
+      );
+    }
+  }
+  if (coalesce !== undefined && typeof coalesce !== "boolean") {
+    faults.push(`${name}: coalesce is ${show(coalesce)}, expected true or false`);
+  }
+  if (priority !== undefined && !isIntegerFrom(priority, 1, 4)) {
+    faults.push(`${name}: priority is ${show(priority)}, expected 1 (first), 2, 3 or 4`);
+  }
+  return faults;
+}
+
+/** Which globs of a subscription match nothing. */
+export function unmatchedGlobFaults(
+  subscription: Subscription,
+  types: ReadonlyMap<string, EventType>,
+): string[] {
+  if (!isRecord(subscription) || !Array.isArray(subscription.types)) return [];
+  return subscription.types
+    .filter((glob) => typeof glob === "string" && GLOB.test(glob))
+    .filter((glob) => ![...types.keys()].some((type) => typeof type === "string" && matchesGlob(glob, type)))
+    .map((glob) => {
+      const declared = [...types.keys()].map((type) => show(type)).join(", ") || "none";
+      return `${label("subscription", subscription.name)}: ${show(glob)} matches no declared event type, ` +
+        `declared are ${declared}`;
+    });
+}
+
+/** The kind of a subscription's jobs. */
+export function subscriptionKind(subscription: Subscription): Kind {
+  const given = Object.fromEntries(
+    RUN_KEYS.filter((key) => subscription[key] !== undefined).map((key) => [key, subscription[key]]),
+  );
+  return {
+    queue: QUEUE_DEFAULT,
+    maxAttempts: ATTEMPTS_DEFAULT,
+    timeout: TIMEOUT_MS_DEFAULT,
+    ...given,
+    name: subscription.name,
+    // Its args are the event as the relay made it.
+    handler: subscription.handler as Handler | string | URL,
+  };
+}

@@ -1,0 +1,40 @@
+import type { Database } from "./database.ts";
+import type { EventKeeper, EventType, Recorder, Subscription } from "./event.ts";
+import type { Jobs } from "./jobs.ts";
+import type { Kind, Periodic } from "./kind.ts";
+import type { Log } from "./log.ts";
+
+/** What one domain contributes. Every member is optional. */
+export interface Registrar {
+  /** Kinds of job. */
+  readonly kinds?: readonly Kind[];
+  /** Work at fixed times. */
+  readonly periodics?: readonly Periodic[];
+  /** The facts that it tells. No other registrar declares them. */
+  readonly eventTypes?: readonly EventType[];
+  /** The facts that it wants to be told, its own or others'. */
+  readonly subscriptions?: readonly Subscription[];
+  /** Asked before retention deletes old events that have been fanned out. */
+  readonly keepEvents?: EventKeeper;
+}
+
+/**
+ * The parts of the process that a registrar is made for, for handlers that are functions. They are handed over at
+ * construction and work once the runtime is built: keep them, and use them in handlers.
+ */
+export interface Parts {
+  /**
+   * The database that the jobs are on: the way to tables of one's own. Throws at its use in a runtime in memory,
+   * which has none.
+   */
+  readonly database: Database;
+  /** The queue. */
+  readonly jobs: Jobs;
+  /** The outbox. */
+  readonly recorder: Recorder;
+  /** The process's log. */
+  readonly log: Log;
+}
+
+/** What one domain contributes, or a function that makes it out of the parts of the process. */
+export type RegistrarInput = Registrar | ((parts: Parts) => Registrar);
