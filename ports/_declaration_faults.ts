@@ -10,7 +10,16 @@ const ATTEMPTS_MAX = 1_000_000;
 const REGISTRAR_KEYS = ["kinds", "periodics", "eventTypes", "subscriptions", "keepEvents"];
 const QUEUE_KEYS = ["name", "concurrency"];
 const CONFINED_KEYS = ["handler", "isolation", "permissions", "memory"];
-const KIND_KEYS = ["name", "queue", "maxAttempts", "timeout", "backoff", "ownThread", ...CONFINED_KEYS];
+const KIND_KEYS = [
+  "name",
+  "args",
+  "queue",
+  "maxAttempts",
+  "timeout",
+  "backoff",
+  "ownThread",
+  ...CONFINED_KEYS,
+];
 const PERIODIC_KEYS = ["name", "every", "cron", "timezone", "runAtStart", ...CONFINED_KEYS];
 const PERMISSION_KEYS = ["read", "write", "net", "denyNet", "env", "run", "sys", "ffi", "import"];
 
@@ -61,6 +70,11 @@ export function kindFaults(kind: Kind, queues: ReadonlyMap<string, Queue>, what:
   }
   if (typeof kind.timeout !== "number" || !(kind.timeout > 0 && kind.timeout <= DELAY_MS_MAX)) {
     faults.push(`${name}: timeout is ${show(kind.timeout)}, expected ms above 0 and at most ${DELAY_MS_MAX}`);
+  }
+  if (kind.args !== undefined && !isArgsSchema(kind.args)) {
+    faults.push(
+      `${name}: args is ${typeof kind.args}, expected a schema of a Standard Schema library, version 1`,
+    );
   }
   if (kind.backoff !== undefined && typeof kind.backoff !== "function") {
     faults.push(
@@ -154,6 +168,14 @@ export function unknownKeys(name: string, value: object, known: readonly string[
   return Object.keys(value).filter((key) => !known.includes(key)).map((key) =>
     `${name}: ${show(key)} is not known, expected ${known.join(", ")}`
   );
+}
+
+/** A schema is an object, or a function with members. */
+function isArgsSchema(schema: unknown): boolean {
+  if ((typeof schema !== "object" && typeof schema !== "function") || schema === null) return false;
+  const standard: unknown = Reflect.get(schema, "~standard");
+  return typeof standard === "object" && standard !== null && Reflect.get(standard, "version") === 1 &&
+    typeof Reflect.get(standard, "validate") === "function";
 }
 
 /** Whether a value can have members. */

@@ -51,6 +51,7 @@ export interface Jobs {
    *
    * @throws {UndeclaredKindError} the kind is not declared.
    * @throws {InvalidJsonError} the args are not JSON; nothing was sent.
+   * @throws {InvalidArgsError} the args do not fit the kind's schema; nothing was sent.
    * @throws {TooLargeError} the args are above 1 MiB; nothing was sent.
    * @throws {TransactionConflictError} in REPEATABLE READ, when a concurrent transaction took the unique key.
    */

@@ -1,3 +1,4 @@
+import type { ArgsSchema } from "./args_schema.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Handler } from "./handler.ts";
 
@@ -19,6 +20,11 @@ import type { Handler } from "./handler.ts";
 export interface Kind {
   /** Unique, stable (it is stored on rows), at most 128 characters. `periodic:` is reserved. */
   readonly name: string;
+  /**
+   * What the args must be: a schema of any Standard Schema library. Others are refused at enqueue. Its handler module
+   * checks again with {@linkcode handlerOf}; {@linkcode defineKind} makes the compiler know all of it.
+   */
+  readonly args?: ArgsSchema;
   /** A queue of the queue table. */
   readonly queue: string;
   /** How many tries a job has, at least 1. */

@@ -9,6 +9,7 @@
  *
  * @module
  */
+export * from "./args_schema.ts";
 export * from "./backoff.ts";
 export * from "./composition.ts";
 export * from "./database.ts";
@@ -31,3 +32,5 @@ export * from "./runtime.ts";
 export * from "./schedule.ts";
 export * from "./store.ts";
 export * from "./tx.ts";
+export * from "./typed_jobs.ts";
+export * from "./typed_kind.ts";

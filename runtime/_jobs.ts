@@ -31,12 +31,13 @@ export class JobsInTransaction implements Jobs {
   }
 
   async enqueue(kind: string, args?: Json, options?: EnqueueOptions): Promise<JobId> {
-    const [id] = await this.#insert([newJob(this.#composition, { ...options, kind, args: args ?? null })]);
+    const job = newJob(this.#composition, { ...options, kind, args: args ?? null });
+    const [id] = await this.#insert([job instanceof Promise ? await job : job]);
     return id!;
   }
 
   async enqueueMany(requests: readonly EnqueueRequest[]): Promise<JobId[]> {
-    return await this.#insert(newJobs(this.#composition, requests));
+    return await this.#insert(await newJobs(this.#composition, requests));
   }
 
   async cancel(id: JobId): Promise<CancelResult> {

@@ -1,5 +1,6 @@
 import {
   ARGS_BYTES_MAX,
+  checkArgs,
   type Composition,
   DELAY_MS_MAX,
   type EnqueueRequest,
@@ -19,15 +20,16 @@ const LATEST_MS = Date.UTC(9999, 11, 31);
 const EARLIEST_MS = Date.UTC(1, 0, 1);
 
 /**
- * Turns a request into a job to be written. All that can be wrong with it is found here, before any SQL is sent.
+ * Turns a request into a job to be written. All that can be wrong with it is found here, before any SQL is sent. It is a
+ * promise only where the check of the kind's own schema is one.
  *
  * @throws as {@linkcode Jobs.enqueue} says.
  */
-export function newJob(composition: Composition, request: EnqueueRequest): NewJob {
+export function newJob(composition: Composition, request: EnqueueRequest): NewJob | Promise<NewJob> {
   checkKeys("an enqueue request", request, REQUEST_KEYS);
   const kind = composition.kinds.get(request.kind);
   if (kind === undefined) throw new UndeclaredKindError(String(request.kind), composition.kinds.keys());
-  return {
+  const job: NewJob = {
     kind: kind.name,
     queue: queueOf(composition, kind, request.queue),
     args: toJsonText(request.args ?? null, { name: "args", maxBytes: ARGS_BYTES_MAX }),
@@ -36,6 +38,10 @@ export function newJob(composition: Composition, request: EnqueueRequest): NewJo
     runAt: runAtOf(request.runAt),
     unique: uniqueOf(request.uniqueByArgs),
   };
+  if (kind.args === undefined) return job;
+  // What is stored is what was handed over: what the schema makes of it need not be JSON, and the handler makes it too.
+  const checked = checkArgs(kind.name, kind.args, request.args);
+  return checked instanceof Promise ? checked.then(() => job) : job;
 }
 
 /**
@@ -43,11 +49,14 @@ export function newJob(composition: Composition, request: EnqueueRequest): NewJo
  *
  * @throws as {@linkcode Jobs.enqueueMany} says.
  */
-export function newJobs(composition: Composition, requests: readonly EnqueueRequest[]): NewJob[] {
+export async function newJobs(
+  composition: Composition,
+  requests: readonly EnqueueRequest[],
+): Promise<NewJob[]> {
   if (!Array.isArray(requests)) {
     throw new InvalidOptionError("requests", requests, "a list of { kind, args?, ... }");
   }
-  return requests.map((request) => newJob(composition, request));
+  return await Promise.all(requests.map((request) => newJob(composition, request)));
 }
 
 /** Checks a filter: one that is misspelt would show every job, or none. */

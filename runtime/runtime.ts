@@ -211,7 +211,8 @@ class StoreRuntime implements WorkingRuntime {
   }
 
   async enqueue(kind: string, args?: Json, options?: EnqueueOptions): Promise<JobId> {
-    const job = newJob(this.#composition, { ...options, kind, args: args ?? null });
+    const made = newJob(this.#composition, { ...options, kind, args: args ?? null });
+    const job = made instanceof Promise ? await made : made;
     if (job.unique) return (await this.#insert([job]))[0]!;
     const { id } = await this.#track(() => this.#gatherer.insert(job));
     this.#announce([job]);
@@ -219,7 +220,7 @@ class StoreRuntime implements WorkingRuntime {
   }
 
   async enqueueMany(requests: readonly EnqueueRequest[]): Promise<JobId[]> {
-    return await this.#insert(newJobs(this.#composition, requests));
+    return await this.#insert(await newJobs(this.#composition, requests));
   }
 
   async cancel(id: JobId): Promise<CancelResult> {

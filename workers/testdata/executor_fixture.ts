@@ -16,7 +16,7 @@ export interface Fixture extends AsyncDisposable {
   readonly printed: string[];
   readonly lost: LostThread[];
   /** Runs one attempt; progress is kept in `told`. */
-  run(given: Partial<Kind> & Given): Running;
+  run(given: Partial<Omit<Kind, "args">> & Given): Running;
 }
 
 export interface Given {

@@ -1,0 +1,85 @@
+import { UndeclaredKindError } from "./errors.ts";
+import type { JobId } from "./job.ts";
+import type { CancelResult, EnqueueOptions, Jobs } from "./jobs.ts";
+import type { Json } from "./json.ts";
+import type { Tx } from "./tx.ts";
+import type { KindInput, TypedKind } from "./typed_kind.ts";
+
+/** The kinds of `K` that go by the name `Name`. */
+export type Named<K extends TypedKind, Name> = Extract<K, { readonly name: Name }>;
+
+/** The args and options of one enqueue. The args can be left out where the schema allows none. */
+export type EnqueueRest<Input> = Record<never, never> extends Input
+  ? [args?: Input | null, options?: EnqueueOptions]
+  : [args: Input, options?: EnqueueOptions];
+
+/** One entry of {@linkcode TypedJobs.enqueueMany}. */
+export type TypedRequest<K extends TypedKind> = K extends TypedKind
+  ? EnqueueOptions & { readonly kind: K["name"] | K; readonly args: KindInput<K> }
+  : never;
+
+/** Jobs of known kinds: a name that is none of theirs, or args of another shape, does not compile. */
+export interface TypedJobs<K extends TypedKind> {
+  /** As {@linkcode Jobs.with}. */
+  with(tx: Tx): TypedJobs<K>;
+
+  /**
+   * As {@linkcode Jobs.enqueue}, of a kind or of its name.
+   *
+   * @throws {InvalidArgsError} the args do not fit the kind's schema; nothing was sent.
+   */
+  enqueue<Given extends K>(kind: Given, ...rest: EnqueueRest<KindInput<Given>>): Promise<JobId>;
+  /** The same by name. */
+  enqueue<Name extends K["name"]>(
+    kind: Name,
+    ...rest: EnqueueRest<KindInput<Named<K, Name>>>
+  ): Promise<JobId>;
+
+  /** As {@linkcode Jobs.enqueueMany}. */
+  enqueueMany(requests: readonly TypedRequest<K>[]): Promise<JobId[]>;
+
+  /** As {@linkcode Jobs.cancel}. */
+  cancel(id: JobId): Promise<CancelResult>;
+}
+
+/**
+ * A view of jobs that knows kinds and what their args are. What lies below stays strings and JSON, and is the one place
+ * where args are checked: the composition's own declaration of the kind.
+ *
+ * @example
+ * ```ts ignore
+ * const jobs = typedJobs(millrace, [orderMail, indexProduct]);
+ * await jobs.with(tx).enqueue(orderMail, { orderId: "1" });
+ * await jobs.enqueue("order.mail", { orderId: "1" });
+ * await jobs.enqueue("order.mial", { orderId: "1" }); // does not compile
+ * ```
+ */
+export function typedJobs<const K extends TypedKind>(jobs: Jobs, kinds: readonly K[]): TypedJobs<K> {
+  const names = new Set(kinds.map((kind) => kind.name as string));
+  const nameOf = (kind: string | TypedKind): string => {
+    const name = typeof kind === "string" ? kind : kind.name;
+    if (!names.has(name)) throw new UndeclaredKindError(name, names);
+    return name;
+  };
+  return viewOf(jobs, nameOf);
+}
+
+function viewOf<K extends TypedKind>(
+  jobs: Jobs,
+  nameOf: (kind: string | TypedKind) => string,
+): TypedJobs<K> {
+  return {
+    with: (tx) => viewOf(jobs.with(tx), nameOf),
+    enqueue: async (kind: string | TypedKind, args?: unknown, options?: EnqueueOptions) =>
+      await jobs.enqueue(nameOf(kind), args as Json, options),
+    enqueueMany: async (requests) =>
+      await jobs.enqueueMany(
+        requests.map((request) => ({
+          ...request,
+          kind: nameOf(request.kind),
+          args: request.args as Json,
+        })),
+      ),
+    cancel: (id) => jobs.cancel(id),
+  };
+}
