@@ -3,6 +3,9 @@
 /** The longest args of a job as UTF-8 JSON text, in bytes: 1 MiB. */
 export const ARGS_BYTES_MAX: number = 1024 * 1024;
 
+/** The longest input and output of a called module as UTF-8 JSON text, in bytes: 4 MiB, for texts that quote args. */
+export const CALL_BYTES_MAX: number = 4 * 1024 * 1024;
+
 /** The longest output of a job as UTF-8 JSON text, in bytes: 64 KiB. */
 export const OUTPUT_BYTES_MAX: number = 64 * 1024;
 

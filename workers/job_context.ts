@@ -1,5 +1,5 @@
 import {
-  ARGS_BYTES_MAX,
+  CALL_BYTES_MAX,
   type CallOptions,
   checkTx,
   FenceLostError,
@@ -140,7 +140,7 @@ export class AttemptContext implements JobContext {
   /** As {@linkcode JobContext.call} says. */
   async call(module: string | URL, input: Json, options?: CallOptions): Promise<Json> {
     // Found here and not on the way to the host process, where an answer could get lost.
-    toJsonText(input, { name: "input", maxBytes: ARGS_BYTES_MAX });
+    toJsonText(input, { name: "input", maxBytes: CALL_BYTES_MAX });
     return await this.#sink.call(String(module), input, options);
   }
 }

@@ -1,6 +1,6 @@
 import {
-  ARGS_BYTES_MAX,
   type AttemptOutcome,
+  CALL_BYTES_MAX,
   type Handler,
   InvalidJsonError,
   type Json,
@@ -37,13 +37,13 @@ export async function runHandler(
   }
 }
 
-/** Calls the default export of a called module: plain input, plain output of at most 1 MiB. Never rejects. */
+/** Calls the default export of a called module: plain input, plain output of at most 4 MiB. Never rejects. */
 export async function runPlain(module: (input: Json) => unknown, inputText: string): Promise<AttemptOutcome> {
   try {
     const value = await module(JSON.parse(inputText));
     const output = value === undefined
       ? null
-      : toJsonText(value, { name: "output", maxBytes: ARGS_BYTES_MAX });
+      : toJsonText(value, { name: "output", maxBytes: CALL_BYTES_MAX });
     return { type: "completed", output, completedIn: false };
   } catch (thrown) {
     return outcomeOfThrown(thrown);

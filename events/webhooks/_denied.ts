@@ -13,7 +13,8 @@ export function deniedHosts(allowed: readonly Range[]): string[] {
     return parts.flatMap(toRanges);
   });
   const single = REFUSED_IPV6.filter((text) => {
-    const [address] = parseRange(text);
+    // Deno takes a mapped address and its IPv4 twin for one.
+    const [address] = parseRange(text.replace(/^::ffff:/, ""));
     return !allowed.some((range) => rangeHolds(range, address));
   });
   return [...ranges, ...single.map((address) => `[${address}]`)];

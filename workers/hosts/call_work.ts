@@ -1,11 +1,11 @@
-import { ARGS_BYTES_MAX, type Json, toJsonText } from "../../ports/mod.ts";
+import { CALL_BYTES_MAX, type Json, toJsonText } from "../../ports/mod.ts";
 import type { Work } from "../work.ts";
 
 /**
  * A called module as work, so that it runs as handlers do.
  *
  * @throws {InvalidJsonError} the input is not JSON.
- * @throws {TooLargeError} the input is larger than 1 MiB.
+ * @throws {TooLargeError} the input is larger than 4 MiB.
  */
 export function callWork(module: string, input: Json, timeoutMs: number): Work {
   return {
@@ -17,7 +17,7 @@ export function callWork(module: string, input: Json, timeoutMs: number): Work {
     maxAttempts: 1,
     timeoutMs,
     module,
-    args: toJsonText(input, { name: "input", maxBytes: ARGS_BYTES_MAX }),
+    args: toJsonText(input, { name: "input", maxBytes: CALL_BYTES_MAX }),
     ownThread: false,
     plain: true,
   };

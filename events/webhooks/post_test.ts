@@ -1,0 +1,227 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import post, { type PostInput, type PostOutput } from "./post.ts";
+import { flood, rawServer } from "./testdata/raw_server.ts";
+
+const encoder = new TextEncoder();
+// Kept connections are closed by a timer, and a test's end is sooner.
+const loose = { sanitizeResources: false, sanitizeOps: false };
+
+function send(url: string, changes: Partial<PostInput> = {}): Promise<PostOutput> {
+  return post({
+    address: "127.0.0.1",
+    url,
+    headers: { "x-test": "1" },
+    body: '{"a":"\u00e9"}',
+    timeoutMs: 5000,
+    ...changes,
+  });
+}
+
+async function answerOf(text: string, changes: Partial<PostInput> = {}): Promise<PostOutput> {
+  await using server = rawServer((connection) => connection.write(encoder.encode(text)));
+  return await send(server.url, changes);
+}
+
+function failure(output: PostOutput): string {
+  return output.type === "failed" ? `${output.reason}: ${output.message}` : `answered ${output.status}`;
+}
+
+Deno.test({
+  name: "post() sends the body's bytes, the URL's name and a length in bytes",
+  ...loose,
+  async fn() {
+    const seen: { host: string | null; length: string | null; url: string; bytes: Uint8Array }[] = [];
+    await using server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      async (request) => {
+        const { headers, url } = request;
+        seen.push({
+          host: headers.get("host"),
+          length: headers.get("content-length"),
+          url,
+          bytes: await request.bytes(),
+        });
+        return new Response("fine", { status: 201 });
+      },
+    );
+    const output = await send(`http://hooks.example:${server.addr.port}/a%20b?c=1`);
+    assert(output.type === "answered");
+    assertEquals([output.status, output.answer], [201, "fine"]);
+    assertEquals(seen[0]!.host, `hooks.example:${server.addr.port}`);
+    assertEquals(seen[0]!.length, "10");
+    assertEquals(seen[0]!.bytes, encoder.encode('{"a":"\u00e9"}'));
+    assert(seen[0]!.url.endsWith("/a%20b?c=1"));
+  },
+});
+
+Deno.test({
+  name: "post() keeps connections, and does not notice when one was closed meanwhile",
+  ...loose,
+  async fn() {
+    const answer = encoder.encode("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+    await using server = rawServer(async (connection, count) => {
+      await connection.write(answer);
+      // The first connection is kept for one more request, then closed without an answer to the third.
+      if (count > 1) return;
+      await connection.read(new Uint8Array(1000));
+      await connection.write(answer);
+      await connection.read(new Uint8Array(1000));
+    });
+    for (let index = 0; index < 3; index++) {
+      const output = await send(server.url);
+      assertEquals(failure(output), "answered 200");
+    }
+    assertEquals(server.connections, 2);
+  },
+});
+
+Deno.test({
+  name: "post() reads every framing of an answer, and interim ones before it",
+  ...loose,
+  async fn() {
+    const answers: [string, number, string][] = [
+      ["HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok", 200, "ok"],
+      [
+        "HTTP/1.1 200\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n3;x=y\r\n!!!\r\n0\r\nt: 1\r\n\r\n",
+        200,
+        "ok!!!",
+      ],
+      ["HTTP/1.0 200 OK\r\n\r\nuntil the end", 200, "until the end"],
+      [
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </>\r\n\r\nHTTP/1.1 204 No\r\n\r\n",
+        204,
+        "",
+      ],
+      ["HTTP/1.1 500 Oh\ncontent-length: 2\n\nno", 500, "no"],
+      ["HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/\r\ncontent-length: 0\r\n\r\n", 302, ""],
+      ["HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\na\0\xffb", 200, "a\ufffd\u00ff"],
+    ];
+    for (const [text, status, answer] of answers) {
+      const output = await answerOf(text);
+      assert(output.type === "answered", failure(output));
+      assertEquals([output.status, output.answer], [status, answer]);
+    }
+    const asked = await answerOf(
+      "HTTP/1.1 429 Later\r\nRetry-After: 120\r\nretry-after: Sun, 29 Nov 2026 12:00:00 GMT\r\ncontent-length: 0\r\n\r\n",
+    );
+    assert(asked.type === "answered");
+    assertEquals(asked.retryAfter, ["120", "Sun, 29 Nov 2026 12:00:00 GMT"]);
+  },
+});
+
+Deno.test({
+  name: "post() ends what is no answer",
+  ...loose,
+  async fn() {
+    const bad = [
+      "SSH-2.0-OpenSSH_9.6\r\n\r\n",
+      "HTTP/2 200\r\n\r\n",
+      "HTTP/1.1 2000 OK\r\n\r\n",
+      "HTTP/1.1 101 Switching\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+      "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nok",
+      "HTTP/1.1 200 OK\r\ncontent-le",
+      "",
+    ];
+    for (const text of bad) {
+      assertStringIncludes(failure(await answerOf(text)), "answer: ", JSON.stringify(text));
+    }
+  },
+});
+
+Deno.test({
+  name: "post() ends floods within their bounds: headers, interim answers, a head without an end",
+  ...loose,
+  async fn() {
+    for (
+      const [head, more] of [
+        ["HTTP/1.1 200 OK\r\n", "x-flood: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n"],
+        ["", "HTTP/1.1 100 Continue\r\n\r\n"],
+        ["HTTP/1.1 200 OK\r\nx: ", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"],
+        ["", "\r\n"],
+      ]
+    ) {
+      await using server = rawServer(async (connection) => {
+        await connection.write(encoder.encode(head));
+        await flood(connection, more!.repeat(100));
+      });
+      assertStringIncludes(failure(await send(server.url)), "larger than 32768 bytes", JSON.stringify(more));
+    }
+  },
+});
+
+Deno.test({
+  name: "post() reads 64 KiB of an endless body, and inflates nothing",
+  ...loose,
+  async fn() {
+    for (
+      const [head, more] of [
+        ["HTTP/1.1 200 OK\r\n\r\n", "a".repeat(10_000)],
+        ["HTTP/1.1 200 OK\r\ncontent-length: 999999999999\r\n\r\n", "a".repeat(10_000)],
+        ["HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", "2\r\nok\r\n".repeat(1000)],
+      ]
+    ) {
+      const written = Promise.withResolvers<number>();
+      await using server = rawServer(async (connection) => {
+        await connection.write(encoder.encode(head));
+        written.resolve(await flood(connection, more!));
+      });
+      assertEquals(failure(await send(server.url)), "answered 200");
+      assert(await written.promise < 50 * 1024 * 1024);
+    }
+    const bomb = new Blob([new Uint8Array(10 * 1024 * 1024)]).stream().pipeThrough(
+      new CompressionStream("gzip"),
+    );
+    const bytes = await new Response(bomb).bytes();
+    await using server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      () => new Response(bytes, { headers: { "content-encoding": "gzip" } }),
+    );
+    const output = await send(`http://127.0.0.1:${server.addr.port}/`);
+    assert(output.type === "answered");
+    assertEquals(output.answer, `(${bytes.length} bytes, gzip)`);
+  },
+});
+
+Deno.test({
+  name: "post() ends within its limit whatever drips, and a status that came counts",
+  ...loose,
+  async fn() {
+    const drip = async (connection: Deno.Conn, text: string) => {
+      for (const letter of text.repeat(1000)) {
+        await connection.write(encoder.encode(letter));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    };
+    await using slow = rawServer((connection) => drip(connection, "HTTP/1.1 200 OK"));
+    const began = performance.now();
+    assertEquals(failure(await send(slow.url, { timeoutMs: 200 })), "timeout: no answer within 200 ms");
+    await using silent = rawServer(() => new Promise(() => {}));
+    assertEquals(failure(await send(silent.url, { timeoutMs: 200 })), "timeout: no answer within 200 ms");
+    assert(performance.now() - began < 5000);
+    await using body = rawServer(async (connection) => {
+      await connection.write(encoder.encode("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n"));
+      await drip(connection, "a");
+    });
+    assertEquals(failure(await send(body.url)), "answered 200");
+  },
+});
+
+Deno.test({
+  name: "post() tells a refused connection, a reset one and an answer before all is sent apart",
+  ...loose,
+  async fn() {
+    const free = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const { port } = free.addr as Deno.NetAddr;
+    free.close();
+    assertEquals(failure(await send(`http://127.0.0.1:${port}/`)), "connection: the connection was refused");
+    await using early = rawServer(async (connection) => {
+      await connection.write(encoder.encode("HTTP/1.1 413 Too large\r\ncontent-length: 0\r\n\r\n"));
+    });
+    const output = await send(early.url, { body: "a".repeat(20_000_000), timeoutMs: 5000 });
+    assert(
+      failure(output) === "answered 413" ||
+        failure(output).startsWith("connection: the connection was reset"),
+    );
+  },
+});
