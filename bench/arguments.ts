@@ -1,0 +1,65 @@
+import { SCENARIOS } from "./scenarios/mod.ts";
+import type { Scenario } from "./scenario.ts";
+
+/** What the command line asked for. */
+export interface BenchArguments {
+  /** Which scenarios. */
+  readonly scenarios: readonly Scenario[];
+  /** How many rounds; null for each scenario's own number. */
+  readonly rounds: number | null;
+  /** How many jobs; null for each scenario's own number. */
+  readonly jobs: number | null;
+  /** Whether everything works, not how fast it is. */
+  readonly quick: boolean;
+  /** Parts of contestants' names; empty for all. */
+  readonly only: readonly string[];
+  /** Where results are written. */
+  readonly out: string;
+}
+
+/** How it is called. */
+export const USAGE: string =
+  `deno task bench [scenario...] [--rounds N] [--jobs N] [--quick] [--only a,b] [--out folder]
+
+scenarios: ${SCENARIOS.map((scenario) => scenario.name).join(", ")}; without any, all of them
+--only     takes part: contestants whose names contain one of these
+--quick    a hundredth of the jobs, one round: whether it works
+--out      where each scenario's .json and .svg go. Default bench/results`;
+
+/**
+ * Reads the command line.
+ *
+ * @throws {TypeError} naming what is not understood.
+ */
+export function parseArguments(args: readonly string[]): BenchArguments {
+  const names: string[] = [];
+  const options: Record<string, string> = {};
+  let quick = false;
+  for (let index = 0; index < args.length; index++) {
+    const arg = args[index]!;
+    if (arg === "--quick") quick = true;
+    else if (["--rounds", "--jobs", "--only", "--out"].includes(arg)) {
+      const value = args[++index];
+      if (value === undefined) throw new TypeError(`${arg} needs a value`);
+      options[arg.slice(2)] = value;
+    } else if (arg.startsWith("-")) throw new TypeError(`There is no option "${arg}"`);
+    else names.push(arg);
+  }
+  const unknown = names.find((name) => !SCENARIOS.some((scenario) => scenario.name === name));
+  if (unknown !== undefined) throw new TypeError(`There is no scenario "${unknown}"`);
+  return {
+    scenarios: SCENARIOS.filter((scenario) => names.length === 0 || names.includes(scenario.name)),
+    rounds: count("rounds", options.rounds),
+    jobs: count("jobs", options.jobs),
+    quick,
+    only: options.only?.split(",") ?? [],
+    out: options.out ?? "bench/results",
+  };
+}
+
+function count(name: string, value: string | undefined): number | null {
+  if (value === undefined) return null;
+  const number = Number(value);
+  if (Number.isInteger(number) && number > 0) return number;
+  throw new TypeError(`--${name}: "${value}" was given, expected an integer above 0`);
+}

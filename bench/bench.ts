@@ -1,0 +1,165 @@
+import postgres from "postgres";
+import { type EmbeddedPostgres, startEmbedded } from "../embedded/mod.ts";
+import { type Contestant, CONTESTANTS } from "./contestants.ts";
+import { PeerProcess } from "./peer_process.ts";
+import { type RedisServer, startRedis } from "./redis.ts";
+
+/** The same for all. Durability as PostgreSQL has it: fsync and synchronous_commit are on. */
+export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
+  max_connections: "300",
+  // A checkpoint that one contestant's writes bring about must not fall into the next one's time.
+  max_wal_size: "8GB",
+  checkpoint_timeout: "1h",
+};
+
+/** What the whole run was asked for. */
+export interface BenchOptions {
+  /** How many rounds; null for the scenario's own. */
+  readonly rounds: number | null;
+  /** How many jobs; null for the scenario's own. */
+  readonly jobs: number | null;
+  /** A few seconds in all: whether everything works, not how fast it is. */
+  readonly quick: boolean;
+  /** Only contestants whose name contains one of these; empty for all. */
+  readonly only: readonly string[];
+  /** A database to use instead of an embedded one. */
+  readonly url: string | null;
+  /** Told what happens. */
+  readonly say: (line: string) => void;
+}
+
+/** One contestant that is set up in a place of its own. */
+export interface Opened {
+  /** Who. */
+  readonly contestant: Contestant;
+  /** Its process. */
+  readonly peer: PeerProcess;
+  /** Its schema. */
+  readonly schema: string;
+}
+
+/** The server, and the contestants' programs, for the length of a run. */
+export class Bench implements AsyncDisposable {
+  /** What was asked for. */
+  readonly options: BenchOptions;
+  /** For what the harness itself does in the database. */
+  readonly sql: postgres.Sql;
+  /** Where the database is. */
+  readonly url: string;
+  readonly #server: EmbeddedPostgres | null;
+  #redis: Promise<RedisServer | null> | null = null;
+  readonly #processes: Map<string, PeerProcess> = new Map();
+
+  private constructor(options: BenchOptions, server: EmbeddedPostgres | null, url: string) {
+    this.options = options;
+    this.#server = server;
+    this.url = url;
+    this.sql = postgres(url, { max: 4, onnotice: () => {} });
+  }
+
+  /** Starts the server. */
+  static async start(options: BenchOptions): Promise<Bench> {
+    if (options.url !== null) return new Bench(options, null, options.url);
+    const server = await startEmbedded({ ephemeral: true, settings: SERVER_SETTINGS });
+    return new Bench(options, server, server.url);
+  }
+
+  /** The jobs of a scenario: what was asked for, or its own number, or a hundredth of that in a quick run. */
+  jobs(usual: number): number {
+    return this.options.jobs ?? (this.options.quick ? Math.max(20, Math.round(usual / 100)) : usual);
+  }
+
+  /** The rounds of a scenario. */
+  rounds(usual = 5): number {
+    return this.options.rounds ?? (this.options.quick ? 1 : usual);
+  }
+
+  /** Who of these takes part, and why others do not. */
+  async present(
+    isWanted: (contestant: Contestant) => boolean,
+  ): Promise<{ contestants: Contestant[]; skipped: string[] }> {
+    const contestants: Contestant[] = [];
+    const skipped: string[] = [];
+    for (const contestant of CONTESTANTS.filter(isWanted)) {
+      const { only } = this.options;
+      if (
+        only.length > 0 && !only.some((part) => contestant.name.toLowerCase().includes(part.toLowerCase()))
+      ) {
+        continue;
+      }
+      const program = await contestant.program();
+      if (typeof program === "string") skipped.push(`${contestant.name}: ${program}`);
+      else if (contestant.needsRedis && await this.#startRedis() === null) {
+        skipped.push(`${contestant.name}: redis-server is missing`);
+      } else contestants.push(contestant);
+    }
+    return { contestants, skipped };
+  }
+
+  /** Sets a contestant up in a fresh schema, uses it, and takes the schema away again. */
+  async with<T>(
+    contestant: Contestant,
+    open: Record<string, unknown>,
+    use: (opened: Opened) => Promise<T>,
+  ): Promise<T> {
+    // Everyone begins right after a checkpoint, and with no vacuum of the last one's tables under way.
+    await this.sql`checkpoint`;
+    const schema = `bench_${crypto.randomUUID().slice(0, 8)}`;
+    const peer = await this.process(contestant.name, contestant);
+    await this.open(peer, contestant, schema, open);
+    try {
+      return await use({ contestant, peer, schema });
+    } finally {
+      await peer.call("close");
+      await this.sql`drop schema if exists ${this.sql(schema)} cascade`;
+    }
+  }
+
+  /** Has a process open a place. */
+  async open(
+    peer: PeerProcess,
+    contestant: Contestant,
+    schema: string,
+    open: Record<string, unknown> = {},
+  ): Promise<void> {
+    const redis = contestant.needsRedis ? { redis: (await this.#startRedis())!.port } : {};
+    await peer.call("open", {
+      url: this.url,
+      schema,
+      connections: 10,
+      ...redis,
+      ...contestant.open,
+      ...open,
+    });
+  }
+
+  /** A contestant's process of some name. It stays for the whole run, so that its code is warm after the first round. */
+  async process(name: string, contestant: Contestant): Promise<PeerProcess> {
+    const running = this.#processes.get(name);
+    if (running !== undefined) return running;
+    const program = await contestant.program();
+    if (typeof program === "string") throw new Error(`${contestant.name}: ${program}`);
+    const peer = new PeerProcess(program);
+    this.#processes.set(name, peer);
+    return peer;
+  }
+
+  /** Ends a process, so that the next use of its name starts a fresh one. */
+  async end(name: string): Promise<void> {
+    const running = this.#processes.get(name);
+    this.#processes.delete(name);
+    await running?.[Symbol.asyncDispose]();
+  }
+
+  /** Ends all programs and the server. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#processes.values()].map((peer) => peer[Symbol.asyncDispose]()));
+    await this.sql.end();
+    await (await this.#redis)?.[Symbol.asyncDispose]();
+    await this.#server?.stop();
+  }
+
+  #startRedis(): Promise<RedisServer | null> {
+    return this.#redis ??= startRedis();
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * Millrace as a peer of the benchmarks.
+ *
+ * @module
+ */
+import postgres from "postgres";
+import { createRuntime, type Json, type PostgresRuntime, silentLog } from "../../../mod.ts";
+import { bulk, each, makeArgs, pause, produce } from "../shared/measures.mjs";
+import { now } from "../shared/perform.mjs";
+import { serve } from "../shared/serve.mjs";
+import handler from "./handler.ts";
+
+/** How the runtime under measurement is made. */
+interface Open {
+  readonly url: string;
+  readonly schema: string;
+  /** Whether the handler is a module in worker threads, or a function in the main thread. */
+  readonly inline: boolean;
+  /** How wide the queue is; null for the default queue table. */
+  readonly concurrency: number | null;
+  /** How many threads; null for the default. */
+  readonly threads: number | null;
+  /** How many connections a caller's own transactions have. */
+  readonly connections: number;
+}
+
+const KIND = "noop";
+const LOOK_MS = 20;
+
+let open: Open;
+let sql: postgres.Sql;
+let enqueuer: PostgresRuntime;
+let worker: PostgresRuntime;
+
+function runtime(): PostgresRuntime {
+  return createRuntime({
+    url: open.url,
+    schema: open.schema,
+    log: silentLog,
+    ...(open.concurrency === null
+      ? {}
+      : { queues: [{ name: "default", concurrency: open.concurrency }, { name: "other", concurrency: 5 }] }),
+    work: ["default", "maintenance"],
+    ...(open.threads === null ? {} : { executor: { threads: open.threads } }),
+    registrars: [{
+      kinds: [{
+        name: KIND,
+        queue: "default",
+        maxAttempts: 3,
+        timeout: 30_000,
+        handler: open.inline ? handler : new URL("./handler.ts", import.meta.url),
+      }],
+    }],
+  });
+}
+
+const insert = (list: Json[]) => enqueuer.enqueueMany(list.map((args) => ({ kind: KIND, args })));
+
+async function isBusy(): Promise<boolean> {
+  return (await sql.unsafe(`select from ${open.schema}.job where queue = 'default' limit 1`)).length > 0;
+}
+
+async function countLeft(): Promise<number> {
+  const [row] = await sql.unsafe(
+    `select count(*)::int as left from ${open.schema}.job where queue = 'default'`,
+  );
+  return row!.left;
+}
+
+/** The handlers run in other threads: what they return is read from the history. */
+async function latenciesMs(): Promise<number[]> {
+  const rows = await sql.unsafe(
+    `select output::text::float8 as ms from ${open.schema}.job_history where output is not null order by id`,
+  );
+  return rows.map((row) => Number(row.ms));
+}
+
+await serve({
+  async open(given: Open) {
+    open = given;
+    sql = postgres(open.url, { max: open.connections, onnotice: () => {} });
+    enqueuer = runtime();
+    await enqueuer.migrate();
+  },
+  bulk: (params: Parameters<typeof bulk>[1]) => bulk(insert as (list: object[]) => Promise<unknown>, params),
+  enqueue: (params: Parameters<typeof each>[1]) =>
+    each((args: object) => enqueuer.enqueue(KIND, args as Json), params),
+  /** `awake`: as while a worker claims without a pause, when an enqueue wakes nobody. */
+  async enqueueInTransaction(params: Parameters<typeof each>[1] & { awake: boolean }) {
+    const { schema } = open;
+    await sql.unsafe(
+      `create table if not exists ${schema}.bench_order (id bigserial primary key, note text)`,
+    );
+    if (params.awake) {
+      await sql.unsafe(`insert into ${schema}.awake values ('default', gen_random_uuid(), 'infinity')`);
+    }
+    return await each((args: { note: string }) =>
+      sql.begin(async (tx) => {
+        await tx`insert into ${tx(schema)}.bench_order (note) values (${args.note})`;
+        await enqueuer.with(tx).enqueue(KIND, args as unknown as Json);
+      }), params);
+  },
+  async drain({ jobs, capMs }: { jobs: number; capMs: number }) {
+    worker = runtime();
+    const began = performance.now();
+    await worker.start();
+    let busy = true;
+    while (busy && performance.now() - began < capMs) {
+      await pause(LOOK_MS);
+      busy = await isBusy();
+    }
+    const seconds = (performance.now() - began) / 1000;
+    const done = busy ? jobs - await countLeft() : jobs;
+    await worker.stop();
+    return { done, seconds };
+  },
+  async latency({ samples, pauseMs }: { samples: number; pauseMs: number }) {
+    worker = runtime();
+    await worker.start();
+    for (let sample = -20; sample < samples; sample++) {
+      const id = await enqueuer.enqueue(KIND, { ...makeArgs(), sentAt: now() });
+      await enqueuer.wait(id, 30_000);
+      await pause(pauseMs * (0.5 + Math.random()));
+    }
+    await worker.stop();
+    return { ms: (await latenciesMs()).slice(20) };
+  },
+  async startWork() {
+    worker = runtime();
+    await worker.start();
+  },
+  async collect() {
+    while (await isBusy()) await pause(LOOK_MS);
+    return { ms: await latenciesMs() };
+  },
+  stopWork: () => worker.stop(),
+  produce: (params: Parameters<typeof produce>[1]) =>
+    produce(insert as (list: object[]) => Promise<unknown>, params),
+  async close() {
+    await enqueuer.stop();
+    await sql.end();
+  },
+});
