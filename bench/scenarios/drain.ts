@@ -24,6 +24,8 @@ const CAP_MS = 15_000;
 export async function drainRate(bench: Bench, contestant: Contestant, params: DrainParams): Promise<number> {
   return await bench.with(contestant, params.open ?? {}, async ({ peer }) => {
     await peer.call("bulk", { jobs: params.jobs, chunk: CHUNK, ...params.work });
+    // What a planner does without them is a scenario of its own.
+    await bench.sql`analyze`;
     const { done, seconds } = (await peer.call<{ done: number; seconds: number }>("drain", {
       jobs: params.jobs,
       capMs: params.capMs,

@@ -22,7 +22,7 @@ const insert = (list) => queue.addBulk(list.map((data) => ({ name: "noop", data 
 const enqueue = (data) => queue.add("noop", data);
 
 serve({
-  async open({ url, redis, schema, tuned: isTuned, connections }) {
+  async open({ url, redis, schema, tuned: isTuned, connections, joins }) {
     tuned = isTuned;
     kind = redis === undefined ? "postgres" : "redis";
     if (redis === undefined) {
@@ -39,7 +39,7 @@ serve({
     queue = new Queue("noop", options(), ...backend);
     queue.on("error", () => {});
     await queue.waitUntilReady();
-    if (kind === "redis") await queue.obliterate({ force: true });
+    if (kind === "redis" && !joins) await queue.obliterate({ force: true });
   },
   bulk: (params) => bulk(insert, params),
   enqueue: (params) => each(enqueue, params),

@@ -27,6 +27,7 @@ type params struct {
 	URL         string  `json:"url"`
 	Schema      string  `json:"schema"`
 	Tuned       bool    `json:"tuned"`
+	Joins       bool    `json:"joins"`
 	Connections int32   `json:"connections"`
 	Jobs        int     `json:"jobs"`
 	Chunk       int     `json:"chunk"`
@@ -130,6 +131,10 @@ func open(ctx context.Context, p params) (any, error) {
 	}
 	cfg.MaxConns = p.Connections
 	if pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
+		return nil, err
+	}
+	if p.Joins {
+		client, err = river.NewClient(riverpgxv5.New(pool), config())
 		return nil, err
 	}
 	if _, err = pool.Exec(ctx, "create schema "+p.Schema); err != nil {
