@@ -1,0 +1,67 @@
+import type { Tx, TxParam, TxRow } from "../ports/mod.ts";
+import { refuse, rowsOf } from "./_rows.ts";
+
+/** What is needed of a transaction of Drizzle on PostgreSQL, whatever driver is below it. */
+export interface DrizzleTransaction<Query = never> {
+  /** Runs one statement. */
+  execute(query: Query): PromiseLike<unknown>;
+}
+
+/** What is needed of Drizzle's `sql`. */
+export interface DrizzleSql<Query> {
+  /** Makes a statement of its parts. */
+  (strings: TemplateStringsArray, ...values: unknown[]): Query;
+}
+
+/**
+ * The open transaction of Drizzle, with Drizzle's own `sql`.
+ *
+ * @throws {TypeError} it is the database, not what `db.transaction()` hands over.
+ *
+ * @example
+ * ```ts ignore
+ * import { sql } from "drizzle-orm";
+ *
+ * await db.transaction(async (tx) => {
+ *   await tx.insert(orders).values(order);
+ *   await millrace.with(drizzleTx(tx, sql)).enqueue("order.mail", { orderId: order.id });
+ * });
+ * ```
+ */
+export function drizzleTx<Query>(tx: DrizzleTransaction<Query>, sql: DrizzleSql<Query>): Tx {
+  const expected = "what db.transaction() hands over";
+  if (typeof tx?.execute !== "function") throw refuse("Drizzle", "it has no execute()", expected);
+  if (typeof Reflect.get(tx, "rollback") !== "function") {
+    throw refuse("Drizzle", "it is the database", expected);
+  }
+  if (typeof sql !== "function") throw refuse("Drizzle", "its sql is missing", "drizzle-orm's sql beside it");
+  return {
+    unsafe: async (text, params): Promise<readonly TxRow[]> => {
+      const { strings, values } = partsOf(text, params);
+      try {
+        return rowsOf(await tx.execute(sql(strings, ...values)));
+      } catch (error) {
+        // Drizzle hides the driver's error, and with it the SQLSTATE, in one of its own.
+        throw error instanceof Error && error.cause instanceof Error ? error.cause : error;
+      }
+    },
+  };
+}
+
+/** A statement as a template's parts: Drizzle numbers its placeholders by itself. */
+function partsOf(text: string, params: readonly TxParam[]): {
+  strings: TemplateStringsArray;
+  values: (string | null)[];
+} {
+  const strings: string[] = [];
+  const values: (string | null)[] = [];
+  let from = 0;
+  for (const match of text.matchAll(/\$(\d+)/g)) {
+    const param = params[Number(match[1]) - 1] ?? null;
+    strings.push(text.slice(from, match.index));
+    values.push(param === null ? null : String(param));
+    from = match.index + match[0].length;
+  }
+  strings.push(text.slice(from));
+  return { strings: Object.assign(strings, { raw: strings }), values };
+}

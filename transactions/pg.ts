@@ -1,0 +1,33 @@
+import type { Tx } from "../ports/mod.ts";
+import { asTexts, refuse, rowsOf } from "./_rows.ts";
+
+/** What is needed of a client of `pg`, on which the caller has run `begin`. */
+export interface PgClient {
+  /** Runs one statement. */
+  query(text: string, params: unknown[]): PromiseLike<unknown>;
+}
+
+/**
+ * The open transaction of a client of `pg` (node-postgres).
+ *
+ * @throws {TypeError} it is a pool, which would run each statement on any of its connections, or no transaction is open.
+ *
+ * @example
+ * ```ts ignore
+ * const client = await pool.connect();
+ * await client.query("begin");
+ * await millrace.with(pgTx(client)).enqueue("order.mail", { orderId });
+ * await client.query("commit");
+ * ```
+ */
+export function pgTx(client: PgClient): Tx {
+  const expected = "a client that begin was run on";
+  if (typeof client?.query !== "function") throw refuse("pg", "it has no query()", expected);
+  if ("totalCount" in client) throw refuse("pg", "it is a pool", expected);
+  // Newer versions tell how the connection stands: T is in a transaction, E in one that has failed.
+  const status: unknown = Reflect.get(client, "getTransactionStatus");
+  if (typeof status === "function" && !["T", "E"].includes(status.call(client))) {
+    throw refuse("pg", "no transaction is open on it", expected);
+  }
+  return { unsafe: async (text, params) => rowsOf(await client.query(text, asTexts(params))) };
+}

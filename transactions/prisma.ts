@@ -1,0 +1,53 @@
+import type { Tx } from "../ports/mod.ts";
+import { asTexts, refuse, rowsOf } from "./_rows.ts";
+
+/** What is needed of an interactive transaction of Prisma on PostgreSQL. */
+export interface PrismaTransaction {
+  /** Runs one statement. */
+  $queryRawUnsafe(text: string, ...params: unknown[]): PromiseLike<unknown>;
+}
+
+/**
+ * The open transaction of Prisma.
+ *
+ * @throws {TypeError} it is the client, not what `prisma.$transaction(async (tx) => ...)` hands over.
+ *
+ * @example
+ * ```ts ignore
+ * await prisma.$transaction(async (tx) => {
+ *   await tx.order.create({ data: order });
+ *   await millrace.with(prismaTx(tx)).enqueue("order.mail", { orderId: order.id });
+ * });
+ * ```
+ */
+export function prismaTx(tx: PrismaTransaction): Tx {
+  const expected = "what $transaction(async (tx) => ...) hands over";
+  if (typeof tx?.$queryRawUnsafe !== "function") {
+    throw refuse("Prisma", "it has no $queryRawUnsafe()", expected);
+  }
+  if (typeof Reflect.get(tx, "$connect") === "function") throw refuse("Prisma", "it is the client", expected);
+  return {
+    unsafe: async (text, params) => {
+      try {
+        return rowsOf(await tx.$queryRawUnsafe(text, ...asTexts(params)));
+      } catch (error) {
+        throw driverError(error);
+      }
+    },
+  };
+}
+
+/** Prisma's error has a code of its own; the SQLSTATE stands in what the driver below it told. */
+function driverError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const meta: unknown = Reflect.get(error, "meta");
+  const adapter = member(member(meta, "driverAdapterError"), "cause");
+  const code = member(adapter, "originalCode") ?? member(meta, "code");
+  if (typeof code !== "string") return error;
+  const message = member(adapter, "originalMessage") ?? member(meta, "message") ?? error.message;
+  return Object.assign(new Error(String(message), { cause: error }), { code });
+}
+
+function member(value: unknown, key: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
+}

@@ -1,0 +1,43 @@
+import type { Tx } from "../ports/mod.ts";
+import { asTexts, refuse, rowsOf } from "./_rows.ts";
+
+/** What is needed of the `EntityManager` of a transaction of TypeORM on PostgreSQL. */
+export interface TypeOrmManager {
+  /** Its one connection. */
+  readonly queryRunner?: TypeOrmQueryRunner | undefined;
+}
+
+/** What is needed of a `QueryRunner` of TypeORM. */
+export interface TypeOrmQueryRunner {
+  /** Whether a transaction is open on it. */
+  readonly isTransactionActive: boolean;
+  /** Runs one statement; structured, or an update's rows would come with their count. */
+  query(text: string, params: unknown[], structured: true): PromiseLike<{ readonly records: unknown }>;
+}
+
+/**
+ * The open transaction of TypeORM: its `EntityManager`, or a `QueryRunner` on which one was started.
+ *
+ * @throws {TypeError} it is the data source's own manager, or no transaction is open.
+ *
+ * @example
+ * ```ts ignore
+ * await dataSource.transaction(async (manager) => {
+ *   await manager.save(order);
+ *   await millrace.with(typeOrmTx(manager)).enqueue("order.mail", { orderId: order.id });
+ * });
+ * ```
+ */
+export function typeOrmTx(manager: TypeOrmManager | TypeOrmQueryRunner): Tx {
+  const expected = "the manager that dataSource.transaction() hands over";
+  const runner = isRunner(manager) ? manager : manager?.queryRunner;
+  if (typeof runner?.query !== "function") throw refuse("TypeORM", "it has no query runner", expected);
+  if (!runner.isTransactionActive) throw refuse("TypeORM", "no transaction is open on it", expected);
+  return {
+    unsafe: async (text, params) => rowsOf((await runner.query(text, asTexts(params), true)).records),
+  };
+}
+
+function isRunner(value: TypeOrmManager | TypeOrmQueryRunner): value is TypeOrmQueryRunner {
+  return typeof value === "object" && value !== null && "isTransactionActive" in value;
+}
