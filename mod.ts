@@ -29,23 +29,50 @@
  * @module
  */
 import { cronerSchedule } from "./adapters/croner/mod.ts";
-import { createMemoryStore, type MemoryStore } from "./adapters/memory/mod.ts";
+import { createMemoryStore, type MemoryStore, noDatabase } from "./adapters/memory/mod.ts";
 import { createPostgresStore, type PostgresStoreOptions } from "./adapters/postgres/mod.ts";
-import { type CompositionInput, createLog, type Log, type LostThread } from "./ports/mod.ts";
-import { buildRuntime, type Settings, type WorkingRuntime } from "./runtime/mod.ts";
+import {
+  type EventSettings,
+  MemoryRecorder,
+  OUTBOX,
+  Outbox,
+  resolveEventSettings,
+  takesPart,
+} from "./events/mod.ts";
+import {
+  type CompositionInput,
+  createLog,
+  type Database,
+  type Events,
+  guardLog,
+  type Log,
+  type LostThread,
+  type PartMigrations,
+  type Recorder,
+  type Registrar,
+  type RegistrarInput,
+  SchemaVersionError,
+  type Service,
+} from "./ports/mod.ts";
+import { buildRuntime, PartsBuilder, type Settings, type WorkingRuntime } from "./runtime/mod.ts";
 import { createExecutor, type ExecutorOptions } from "./workers/mod.ts";
 
 export * from "./ports/mod.ts";
+export { DEFAULT_EVENT_SETTINGS, type EventSettings } from "./events/mod.ts";
 export { DEFAULT_SETTINGS, type Settings, type WorkingRuntime } from "./runtime/mod.ts";
 export type { ExecutorOptions } from "./workers/mod.ts";
 export type { PostgresStoreOptions } from "./adapters/postgres/mod.ts";
 
 /** What both runtimes take. */
-export interface CommonOptions extends CompositionInput {
+export interface CommonOptions extends Omit<CompositionInput, "registrars"> {
+  /** One per domain. A function is called once, at construction, with the parts of the process. */
+  readonly registrars: readonly RegistrarInput[];
   /** Works only these queues. Default all that are declared. */
   readonly work?: readonly string[];
   /** Times and sizes; each has a default. */
   readonly settings?: Partial<Settings>;
+  /** Times and bounds of events; each has a default. */
+  readonly events?: Partial<EventSettings>;
   /** Threads, jobs per thread, grace. */
   readonly executor?: Omit<ExecutorOptions, "completion" | "log">;
   /** Default: JSON lines of warnings and errors on standard error. */
@@ -57,9 +84,22 @@ export interface CommonOptions extends CompositionInput {
 /** What a runtime on PostgreSQL is made of: the composition, the database, and how it works. */
 export interface CreateRuntimeOptions extends CommonOptions, Omit<PostgresStoreOptions, "log"> {}
 
+/** A runtime with what records events. */
+export interface RecordingRuntime extends WorkingRuntime {
+  /** Records events. */
+  readonly recorder: Recorder;
+}
+
 /** A runtime on PostgreSQL. */
-export interface PostgresRuntime extends WorkingRuntime {
-  /** Brings the schema to this program's version. Idempotent, and safe when many processes do it at once. */
+export interface PostgresRuntime extends RecordingRuntime {
+  /** The database that everything is on, for tables beside it. */
+  readonly database: Database;
+  /** Looks at recorded events and mends them. */
+  readonly events: Events;
+  /**
+   * Brings the tables of jobs, events and registrars to this program's version. Idempotent, and safe when many
+   * processes do it at once.
+   */
   migrate(): Promise<void>;
 }
 
@@ -73,16 +113,42 @@ export interface PostgresRuntime extends WorkingRuntime {
 export function createRuntime(options: CreateRuntimeOptions): PostgresRuntime {
   const log = options.log ?? defaultLog();
   const store = createPostgresStore({ ...options, log });
+  const { database } = store;
   const executor = createExecutor({ ...options.executor, completion: store.completion, log });
-  const runtime = buildRuntime({
+  const builder = new PartsBuilder({ database, log });
+  const registrars = builder.resolve(options.registrars);
+  // Both are used once the runtime is there: by its handlers, or from outside.
+  const outbox: Outbox = new Outbox({
+    database,
+    jobs: () => runtime,
+    composition: () => runtime.composition,
+    settings: options.events ?? {},
+    log: guardLog(log),
+  });
+  const runtime: WorkingRuntime = buildRuntime({
     ...options,
+    registrars: usesEvents(registrars) ? [...registrars, outbox.registrar] : registrars,
+    services: [tablesOf(() => parts(), database, store.database.schema), outbox],
     store,
     executor,
     schedule: cronerSchedule,
     name: processName(),
     log,
   });
-  return Object.assign(runtime, { migrate: () => store.migrate() });
+  const { composition } = runtime;
+  const parts = () => [...(takesPart(composition) ? [OUTBOX] : []), ...composition.migrations.values()];
+  builder.complete({ jobs: runtime, recorder: outbox.recorder });
+  return Object.assign(runtime, {
+    database,
+    recorder: outbox.recorder,
+    events: outbox as Events,
+    migrate: async () => {
+      await store.migrate();
+      for (const { part, steps } of [OUTBOX, ...composition.migrations.values()]) {
+        await database.migrate(part, steps);
+      }
+    },
+  });
 }
 
 /** What a runtime in memory is made of. */
@@ -92,15 +158,53 @@ export interface CreateMemoryRuntimeOptions extends CommonOptions {
 }
 
 /**
- * Builds a runtime without a database, for unit tests of whatever enqueues or handles jobs. Nothing survives it.
+ * Builds a runtime without a database, for unit tests of whatever enqueues or handles jobs, or records events or
+ * subscribes to them. Nothing survives it. An event becomes its subscribers' jobs at once, in the transaction of the store
+ * that records it; there is no outbox to look at.
  *
  * @throws as {@linkcode createRuntime}.
  */
-export function createMemoryRuntime(options: CreateMemoryRuntimeOptions): WorkingRuntime {
+export function createMemoryRuntime(options: CreateMemoryRuntimeOptions): RecordingRuntime {
   const log = options.log ?? defaultLog();
   const store = options.store ?? createMemoryStore();
   const executor = createExecutor({ ...options.executor, completion: store.completion, log });
-  return buildRuntime({ ...options, store, executor, schedule: cronerSchedule, name: processName(), log });
+  const builder = new PartsBuilder({ database: noDatabase, log });
+  const registrars = builder.resolve(options.registrars);
+  resolveEventSettings(options.events);
+  const runtime = buildRuntime({
+    ...options,
+    registrars,
+    store,
+    executor,
+    schedule: cronerSchedule,
+    name: processName(),
+    log,
+  });
+  const recorder = new MemoryRecorder({ jobs: runtime, composition: runtime.composition });
+  builder.complete({ jobs: runtime, recorder });
+  return Object.assign(runtime, { recorder: recorder as Recorder });
+}
+
+/** Whether any of them has to do with events. What is not as it should be is told by the composition. */
+function usesEvents(registrars: readonly Registrar[]): boolean {
+  if (!Array.isArray(registrars)) return false;
+  return registrars.some((each?: Registrar | null) =>
+    (each?.eventTypes?.length ?? 0) + (each?.subscriptions?.length ?? 0) > 0
+  );
+}
+
+/** Checks at the start that the tables of all parts are at this program's version. */
+function tablesOf(parts: () => readonly PartMigrations[], database: Database, schema: string): Service {
+  return {
+    open: async () => {
+      for (const { part, steps } of parts()) {
+        const found = await database.migratedTo(part);
+        if (found !== steps.length) throw new SchemaVersionError(`${schema} (${part})`, found, steps.length);
+      }
+    },
+    start: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+  };
 }
 
 /** For an embedded runtime: what a person should see, and nothing on standard output. */

@@ -1,13 +1,13 @@
 import type { Kind, Periodic, Permissions, Queue } from "./kind.ts";
 import { DELAY_MS_MAX, NAME_LENGTH_MAX, PERIOD_MS_MIN, PERIODIC_PREFIX } from "./limits.ts";
-import type { Registrar } from "./registrar.ts";
+import type { PartMigrations, Registrar } from "./registrar.ts";
 import type { Schedule } from "./schedule.ts";
 
 const MEMORY_BYTES_MIN = 64 * 1024 * 1024;
 const CONCURRENCY_MAX = 10_000;
 const ATTEMPTS_MAX = 1_000_000;
 
-const REGISTRAR_KEYS = ["kinds", "periodics", "eventTypes", "subscriptions", "keepEvents"];
+const REGISTRAR_KEYS = ["kinds", "periodics", "eventTypes", "subscriptions", "keepEvents", "migrations"];
 const QUEUE_KEYS = ["name", "concurrency"];
 const CONFINED_KEYS = ["handler", "isolation", "permissions", "memory"];
 const KIND_KEYS = [
@@ -34,6 +34,20 @@ export function registrarFaults(registrar: Registrar): string[] {
   const { keepEvents } = registrar;
   if (keepEvents !== undefined && typeof keepEvents !== "function") {
     faults.push(`keepEvents of a registrar is ${show(keepEvents)}, expected a function`);
+  }
+  return faults;
+}
+
+/** What is wrong with the history of a part's tables. */
+export function migrationsFaults(migrations: PartMigrations, taken: ReadonlySet<string>): string[] {
+  if (!isRecord(migrations)) {
+    return [`migrations of a registrar hold ${show(migrations)}, expected { part, steps }`];
+  }
+  const name = label("migrations of the part", migrations.part);
+  const faults = nameFaults(name, migrations.part, NAME_LENGTH_MAX);
+  if (taken.has(migrations.part)) faults.push(`${name}: the name is taken`);
+  if (!Array.isArray(migrations.steps)) {
+    faults.push(`${name}: steps is ${show(migrations.steps)}, expected a list`);
   }
   return faults;
 }

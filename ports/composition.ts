@@ -1,4 +1,11 @@
-import { kindFaults, label, periodicFaults, queueFaults, registrarFaults } from "./_declaration_faults.ts";
+import {
+  kindFaults,
+  label,
+  migrationsFaults,
+  periodicFaults,
+  queueFaults,
+  registrarFaults,
+} from "./_declaration_faults.ts";
 import {
   eventTypeFaults,
   subscriptionFaults,
@@ -9,7 +16,7 @@ import { CompositionError } from "./errors.ts";
 import type { EventKeeper, EventType, Subscription } from "./event.ts";
 import type { Kind, Periodic, Queue } from "./kind.ts";
 import { PERIODIC_PREFIX } from "./limits.ts";
-import type { Registrar } from "./registrar.ts";
+import type { PartMigrations, Registrar } from "./registrar.ts";
 import type { Schedule } from "./schedule.ts";
 
 /** What an application is made of: what its domains contribute, and the central queue table. */
@@ -34,10 +41,15 @@ export interface Composition {
   readonly subscriptions: ReadonlyMap<string, Subscription>;
   /** Whoever is asked before old events are deleted. */
   readonly eventKeepers: readonly EventKeeper[];
+  /** The tables that registrars keep, by part. */
+  readonly migrations: ReadonlyMap<string, PartMigrations>;
 }
 
 /** The queue of the periodics. */
 export const MAINTENANCE_QUEUE: string = "maintenance";
+
+/** The parts whose tables are Millrace's own. */
+const TAKEN_PARTS = ["jobs", "outbox"];
 
 const PERIODIC_TIMEOUT_MS_MAX = 10 * 60 * 1000;
 
@@ -54,6 +66,7 @@ export function compose(input: CompositionInput, schedule: Schedule): Compositio
   const eventTypes = new Map<string, EventType>();
   const subscriptions = new Map<string, Subscription>();
   const eventKeepers: EventKeeper[] = [];
+  const migrations = new Map<string, PartMigrations>();
   for (const registrar of listOf(input.registrars, "registrars", faults) ?? []) {
     faults.push(...registrarFaults(registrar));
     for (const kind of listOf(registrar?.kinds, "kinds of a registrar", faults) ?? []) {
@@ -80,6 +93,10 @@ export function compose(input: CompositionInput, schedule: Schedule): Compositio
       }
       subscriptions.set(declared?.name, declared);
     }
+    for (const declared of listOf(registrar?.migrations, "migrations of a registrar", faults) ?? []) {
+      faults.push(...migrationsFaults(declared, new Set([...TAKEN_PARTS, ...migrations.keys()])));
+      migrations.set(declared?.part, declared);
+    }
     if (registrar?.keepEvents !== undefined) eventKeepers.push(registrar.keepEvents);
   }
   for (const subscription of subscriptions.values()) {
@@ -97,7 +114,7 @@ export function compose(input: CompositionInput, schedule: Schedule): Compositio
   for (const subscription of subscriptions.values()) {
     kinds.set(subscription.name, subscriptionKind(subscription));
   }
-  return { kinds, queues, periodics, eventTypes, subscriptions, eventKeepers };
+  return { kinds, queues, periodics, eventTypes, subscriptions, eventKeepers, migrations };
 }
 
 /** The kind of a periodic's jobs. A failed run is not retried: the next tick is the retry. */

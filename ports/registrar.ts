@@ -1,8 +1,16 @@
-import type { Database } from "./database.ts";
+import type { Database, MigrationStep } from "./database.ts";
 import type { EventKeeper, EventType, Recorder, Subscription } from "./event.ts";
 import type { Jobs } from "./jobs.ts";
 import type { Kind, Periodic } from "./kind.ts";
 import type { Log } from "./log.ts";
+
+/** The history of the tables that one part keeps in the schema of the jobs. */
+export interface PartMigrations {
+  /** The part's name, under which its steps are recorded; unique. `jobs` and `outbox` are taken. */
+  readonly part: string;
+  /** Its steps, oldest first. A published one is never changed. */
+  readonly steps: readonly MigrationStep[];
+}
 
 /** What one domain contributes. Every member is optional. */
 export interface Registrar {
@@ -16,6 +24,8 @@ export interface Registrar {
   readonly subscriptions?: readonly Subscription[];
   /** Asked before retention deletes old events that have been fanned out. */
   readonly keepEvents?: EventKeeper;
+  /** Tables of its own, made by `migrate()` after those of the jobs and the outbox, and checked by `start()`. */
+  readonly migrations?: readonly PartMigrations[];
 }
 
 /**

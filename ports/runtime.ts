@@ -39,3 +39,13 @@ export interface Runtime extends Jobs, Inspector, AsyncDisposable {
    */
   stop(): Promise<void>;
 }
+
+/** A part that works beside the jobs in a started runtime: opened and begun after them, ended before them. */
+export interface Service {
+  /** Checks that it can work. Throws when it can't; then the runtime does not start. */
+  open(): Promise<void>;
+  /** Begins. */
+  start(): Promise<void>;
+  /** Ends what it does. Idempotent, and safe before `start()`. */
+  stop(): Promise<void>;
+}

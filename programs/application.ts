@@ -1,10 +1,14 @@
-import type { CompositionInput, Queue, Registrar, Settings } from "../mod.ts";
+import type { CompositionInput, EventSettings, Queue, RegistrarInput, Settings } from "../mod.ts";
 import { applicationUrl } from "./application_place.ts";
 
 /** What the default export of an application's module holds. */
-export interface Application extends CompositionInput {
+export interface Application extends Omit<CompositionInput, "registrars"> {
+  /** One per domain. */
+  readonly registrars: readonly RegistrarInput[];
   /** Times and sizes of the runtime. */
   readonly settings?: Partial<Settings>;
+  /** Times and bounds of events. */
+  readonly events?: Partial<EventSettings>;
 }
 
 /**
@@ -38,6 +42,9 @@ export function queueNames(application: Application): string[] {
 
 function isApplication(value: unknown): value is Application {
   if (typeof value !== "object" || value === null) return false;
-  const { registrars, queues } = value as { registrars?: readonly Registrar[]; queues?: readonly Queue[] };
+  const { registrars, queues } = value as {
+    registrars?: readonly RegistrarInput[];
+    queues?: readonly Queue[];
+  };
   return Array.isArray(registrars) && (queues === undefined || Array.isArray(queues));
 }

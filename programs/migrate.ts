@@ -3,14 +3,15 @@
  *
  * @module
  */
-import { createPostgresStore, migrationSql } from "../adapters/postgres/mod.ts";
+import { createPostgresStore, migrationSql, printMigration } from "../adapters/postgres/mod.ts";
 import { JOBS_PART } from "../adapters/postgres/schema.ts";
+import { OUTBOX } from "../events/mod.ts";
 import { type Arguments, integerOption, parseArguments, UsageError } from "./arguments.ts";
 import { programDatabase } from "./database.ts";
 import { programLog, writeError, writeOut } from "./output.ts";
 import { schemaOption } from "./schema_option.ts";
 
-const HELP = `Brings Millrace's tables to the version of this program.
+const HELP = `Brings Millrace's tables, of jobs and of events, to the version of this program.
 
 Usage: deno task migrate [OPTIONS]
        deno run -A jsr:@millrace/millrace/migrate [OPTIONS]
@@ -20,7 +21,8 @@ any time, and by many at once: the tables are made or changed by one of them, th
 JSON object a line (with --print-sql the SQL), mistakes are told on standard error.
 
   --schema NAME    the schema of the tables (default millrace)
-  --down N         take them back to version N, which is at most the one they are at; 0 removes them. The jobs are lost
+  --down N         take the tables of jobs back to version N, which is at most the one they are at; the jobs are lost.
+                   0 removes the tables of events too, and the events
   --print-sql      print the SQL and change nothing; with --down 0 the SQL that removes them
   --help           this text
 
@@ -37,8 +39,9 @@ async function migrate(given: Arguments): Promise<void> {
     if (down !== undefined && down !== 0) {
       throw new UsageError(`Cannot print the SQL down to version ${down}: expected --down 0`);
     }
-    const sql = migrationSql(schema);
-    return writeOut(down === undefined ? sql.up : sql.down);
+    const jobs = migrationSql(schema);
+    const outbox = printMigration(schema, OUTBOX.part, OUTBOX.steps);
+    return writeOut(down === undefined ? `${jobs.up}\n${outbox.up}` : `${outbox.down}\n${jobs.down}`);
   }
   const log = programLog();
   await using database = await programDatabase(log);
@@ -46,9 +49,12 @@ async function migrate(given: Arguments): Promise<void> {
   try {
     const version = () => store.database.migratedTo(JOBS_PART);
     const from = await version();
-    if (down === undefined) await store.migrate();
-    else {
+    if (down === undefined) {
+      await store.migrate();
+      await store.database.migrate(OUTBOX.part, OUTBOX.steps);
+    } else {
       checkDown(schema, from, down);
+      if (down === 0) await store.database.migrateDown(OUTBOX.part, OUTBOX.steps);
       await store.migrateDown(down);
     }
     log.info("migrated", { schema, from, to: await version() });

@@ -19,7 +19,7 @@ const HELP = `Works the jobs of an application.
 Usage: deno task worker [OPTIONS] MODULE
        deno run -A jsr:@millrace/millrace/worker [OPTIONS] MODULE
 
-MODULE's default export is the composition: { registrars: [...], queues: [...], settings?: {...} }.
+MODULE's default export is the composition: { registrars: [...], queues: [...], settings?, events? }.
 The database is that of DATABASE_URL; without it an embedded PostgreSQL is started under .millrace/. Its schema is
 migrated first. Ctrl-C, SIGTERM and SIGHUP stop gracefully, a second signal at once.
 

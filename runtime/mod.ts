@@ -11,5 +11,6 @@
  *
  * @module
  */
+export { PartsBuilder } from "./parts.ts";
 export { buildRuntime, type RuntimeOptions, type WorkingRuntime } from "./runtime.ts";
 export { DEFAULT_SETTINGS, type Settings } from "./settings.ts";

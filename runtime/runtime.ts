@@ -26,6 +26,7 @@ import {
   type Runtime,
   RuntimeStateError,
   type Schedule,
+  type Service,
   type Signal,
   type SignalSubscription,
   silentLog,
@@ -71,6 +72,8 @@ export interface RuntimeOptions extends CompositionInput {
   readonly executor: Executor;
   /** Knows cron expressions. */
   readonly schedule: Schedule;
+  /** What works beside the jobs. Default nothing. */
+  readonly services?: readonly Service[];
   /** Works only these queues. Default all that are declared. */
   readonly work?: readonly string[];
   /** Times and sizes. */
@@ -85,6 +88,9 @@ export interface RuntimeOptions extends CompositionInput {
 
 /** A runtime with what a program wants to know beside the port. */
 export interface WorkingRuntime extends Runtime {
+  /** What it was built of, checked. */
+  readonly composition: Composition;
+
   /** What runs handlers now. */
   stats(): ExecutorStats;
 
@@ -111,7 +117,8 @@ type Phase = "new" | "starting" | "working" | "stopping" | "stopped";
 class StoreRuntime implements WorkingRuntime {
   readonly #store: Store;
   readonly #executor: Executor;
-  readonly #composition: Composition;
+  readonly composition: Composition;
+  readonly #services: readonly Service[];
   readonly #settings: Settings;
   readonly #log: Log;
   readonly #gatherer: Gatherer;
@@ -136,7 +143,8 @@ class StoreRuntime implements WorkingRuntime {
     const { store, executor, schedule } = options;
     const log = guardLog(options.log ?? silentLog);
     const { composition, settings } = check(options);
-    this.#composition = composition;
+    this.composition = composition;
+    this.#services = options.services ?? [];
     this.#settings = settings;
     this.#store = store;
     this.#executor = executor;
@@ -207,11 +215,11 @@ class StoreRuntime implements WorkingRuntime {
   }
 
   with(tx: Tx): Jobs {
-    return new JobsInTransaction(this.#store, this.#composition, tx);
+    return new JobsInTransaction(this.#store, this.composition, tx);
   }
 
   async enqueue(kind: string, args?: Json, options?: EnqueueOptions): Promise<JobId> {
-    const made = newJob(this.#composition, { ...options, kind, args: args ?? null });
+    const made = newJob(this.composition, { ...options, kind, args: args ?? null });
     const job = made instanceof Promise ? await made : made;
     if (job.unique) return (await this.#insert([job]))[0]!;
     const { id } = await this.#track(() => this.#gatherer.insert(job));
@@ -220,7 +228,7 @@ class StoreRuntime implements WorkingRuntime {
   }
 
   async enqueueMany(requests: readonly EnqueueRequest[]): Promise<JobId[]> {
-    return await this.#insert(await newJobs(this.#composition, requests));
+    return await this.#insert(await newJobs(this.composition, requests));
   }
 
   async cancel(id: JobId): Promise<CancelResult> {
@@ -234,7 +242,7 @@ class StoreRuntime implements WorkingRuntime {
   }
 
   async overview(kind?: string): Promise<Overview> {
-    return overviewOf(await this.#track(() => this.#store.counts(kind)), this.#composition, kind);
+    return overviewOf(await this.#track(() => this.#store.counts(kind)), this.composition, kind);
   }
 
   async list(filter: JobFilter = {}): Promise<JobSummary[]> {
@@ -255,8 +263,8 @@ class StoreRuntime implements WorkingRuntime {
   }
 
   async runPeriodic(name: string): Promise<JobId> {
-    const periodic = this.#composition.periodics.get(name);
-    if (periodic === undefined) throw new UndeclaredPeriodicError(name, this.#composition.periodics.keys());
+    const periodic = this.composition.periodics.get(name);
+    if (periodic === undefined) throw new UndeclaredPeriodicError(name, this.composition.periodics.keys());
     const job = periodicJob(periodic);
     // The row exists from the first look on; a name that nobody has looked at has none yet.
     await this.#track(() => this.#store.periodics([name]));
@@ -304,7 +312,8 @@ class StoreRuntime implements WorkingRuntime {
   async #start(): Promise<void> {
     this.#phase = "starting";
     await this.#store.open();
-    const faults = await this.#executor.check([...this.#composition.kinds.values()]);
+    for (const service of this.#services) await service.open();
+    const faults = await this.#executor.check([...this.composition.kinds.values()]);
     if (faults.length > 0) throw new CompositionError(faults);
     await this.#listen();
     if (this.#isStopping()) return;
@@ -316,6 +325,7 @@ class StoreRuntime implements WorkingRuntime {
     this.#ticks.start();
     this.#purges.start();
     this.#eachLane((lane) => lane.start());
+    for (const service of this.#services) await service.start();
     this.#log.info("started", { owner: this.#heart.owner, queues: [...this.#lanes.keys()].join(",") });
   }
 
@@ -324,7 +334,10 @@ class StoreRuntime implements WorkingRuntime {
     const deadline = performance.now() + graceMs + STOP_EXTRA_MS;
     this.#phase = "stopping";
     if (this.#starting) await within(this.#starting, deadline - DRAIN_MS - performance.now());
+    // They are told first, and nothing is claimed meanwhile: what they still enqueue is for the other processes.
+    const services = Promise.allSettled(this.#services.map((service) => service.stop()));
     if (worked) await this.#stopWorking(graceMs, deadline);
+    await within(services, closeMs(deadline));
     await within(this.#waiters.stop(), closeMs(deadline));
     await this.#executor.stop();
     await within(Promise.allSettled(this.#calls), closeMs(deadline));

@@ -13,3 +13,4 @@
  */
 export { createMemoryStore, MemoryStore, type MemoryStoreOptions } from "./memory_store.ts";
 export { MemoryTx, type TxHost } from "./memory_tx.ts";
+export { noDatabase } from "./no_database.ts";

@@ -11,7 +11,7 @@ import { type Log, silentLog } from "../../ports/log.ts";
 import type { TxParam, TxRow } from "../../ports/tx.ts";
 import type { Client, ClientOptions } from "./client.ts";
 import { ConnectionPool } from "./connection_pool.ts";
-import { channelName, checkSchemaName, quoteIdentifier } from "./identifiers.ts";
+import { channelName, checkSchemaName, quoteIdentifier, substitute } from "./identifiers.ts";
 import { Listener } from "./listener.ts";
 import { migrate, migrateDown, migratedTo } from "./migrate.ts";
 import { FRESH_PLANS } from "./session.ts";
@@ -208,7 +208,7 @@ export class PostgresDatabase implements Database {
     // Texts are constants, so each is put together once.
     let statement = this.#statements.get(text);
     if (statement === undefined) {
-      statement = text.replaceAll("{schema}", () => this.quotedSchema);
+      statement = substitute(text, this.schema);
       if (this.#statements.size < STATEMENTS_MAX) this.#statements.set(text, statement);
     }
     return statement;

@@ -40,6 +40,13 @@ export function channelName(schema: string, channel: string): string {
   return `millrace_${digest(schema, channel).slice(0, 32)}`;
 }
 
+/** Puts a schema's names into a statement: `{schema}` its own, `{channel NAME}` one of its channels. */
+export function substitute(text: string, schema: string): string {
+  return text
+    .replaceAll("{schema}", () => quoteIdentifier(schema))
+    .replace(/\{channel (\w+)\}/g, (_, channel: string) => channelName(schema, channel));
+}
+
 /** The key of the advisory lock under which a schema is migrated, as a signed 64-bit integer in decimal. */
 export function migrationLockKey(schema: string): string {
   return BigInt.asIntN(64, BigInt(`0x${digest(schema, "migrate").slice(0, 16)}`)).toString();

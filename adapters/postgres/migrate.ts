@@ -1,6 +1,6 @@
 import type { Database, MigrationStep, Transaction } from "../../ports/database.ts";
 import { InvalidOptionError, SchemaVersionError } from "../../ports/errors.ts";
-import { migrationLockKey, quoteIdentifier } from "./identifiers.ts";
+import { migrationLockKey, substitute } from "./identifiers.ts";
 
 /** A database with the name of its schema. */
 export interface SchemaDatabase extends Pick<Database, "query" | "transaction"> {
@@ -78,9 +78,7 @@ export interface MigrationSql {
 /** Prints the steps of a part as SQL, the recording of each step included. */
 export function printMigration(schema: string, part: string, steps: readonly MigrationStep[]): MigrationSql {
   checkSteps(part, steps);
-  const quoted = quoteIdentifier(schema);
-  const print = (sql: string) =>
-    `${sql.replaceAll("{schema}", () => quoted).replace(/^\n/, "").trimEnd()};\n`;
+  const print = (sql: string) => `${substitute(sql, schema).replace(/^\n/, "").trimEnd()};\n`;
   const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
   const up = steps.map((step) =>
     `-- ${part} ${step.version}: ${step.name}\nbegin;\n${print(step.up)}` +

@@ -4,7 +4,7 @@
  * @module
  */
 export { PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
-export type { MigrationSql } from "./migrate.ts";
+export { type MigrationSql, printMigration } from "./migrate.ts";
 export { createPostgresStore, PostgresStore, type PostgresStoreOptions } from "./postgres_store.ts";
 export { migrationSql } from "./schema.ts";
 export { translateError } from "./translate_error.ts";

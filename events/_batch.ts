@@ -1,0 +1,143 @@
+import {
+  type Database,
+  type EventId,
+  type JobId,
+  type Jobs,
+  parseJsonText,
+  type RecordedEvent,
+  type Transaction,
+  type TxRow,
+} from "../ports/mod.ts";
+import { jobsOf, planFanout, type Subscribers } from "./_fanout.ts";
+
+/** The most events of one batch. */
+const BATCH_MAX = 200;
+
+/** The most data of one batch, and of one insert of jobs, in characters: large ones gain nothing from company. */
+const TEXT_MAX = 4 * 1024 * 1024;
+
+/**
+ * The version is read in the statement that claims, so both see the same moment: an event that was recorded after a newer
+ * set was published is never seen by a process of the older set.
+ */
+const CLAIM = `
+  with claimed as materialized (
+    select seq, id, type, subject, owner_id, occurred_at, data::text as data, failures
+    from {schema}.outbox
+    where fanned_out_at is null and poisoned_at is null
+      and seq > $1::text::bigint
+      and (retry_at is null or retry_at <= clock_timestamp())
+      and $2::text::bigint = (select max(version) from {schema}.subscription_set)
+    order by seq
+    limit $3::int
+    for update skip locked
+  ), measured as (
+    select *, sum(length(data)) over (order by seq) - length(data) as before
+    from claimed
+  )
+  select
+    seq::text, id::text, type, subject, owner_id, data, failures,
+    to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as occurred_at
+  from measured
+  where before < $4::int
+  order by measured.seq`;
+
+const CLAIM_ONE = `
+  select
+    seq::text, id::text, type, subject, owner_id, data::text, failures,
+    to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as occurred_at
+  from {schema}.outbox
+  where id = $1::text::uuid
+    and fanned_out_at is null and poisoned_at is null
+    and $2::text::bigint = (select max(version) from {schema}.subscription_set)
+  for update skip locked`;
+
+const MARK = `
+  update {schema}.outbox
+  set fanned_out_at = clock_timestamp(), fanout = given.fanout, retry_at = null
+  from json_to_recordset($1::text::json) as given (id uuid, fanout jsonb)
+  where outbox.id = given.id`;
+
+/** A row of the outbox that was claimed. */
+export interface ClaimedEvent {
+  /** Its place in the order of recording. */
+  readonly seq: string;
+  /** The event. */
+  readonly id: EventId;
+  /** How often its fan-out has failed. */
+  readonly failures: number;
+  /** The length of its data as text. */
+  readonly size: number;
+  /** The event as its subscribers get it. Throws when its data can't be read. */
+  read(): RecordedEvent;
+}
+
+/** Where and as what a batch is fanned out. */
+export interface BatchContext {
+  /** Where the outbox is. */
+  readonly database: Database;
+  /** The queue. */
+  readonly jobs: Jobs;
+  /** Who gets what. */
+  readonly subscribers: Subscribers;
+  /** The version of the set of subscriptions that this process fans out as. */
+  readonly version: string;
+}
+
+/** Claims the events after a place; their rows are locked until the transaction ends. */
+export async function claimBatch(tx: Transaction, version: string, after: string): Promise<ClaimedEvent[]> {
+  return (await tx.unsafe(CLAIM, [after, version, BATCH_MAX, TEXT_MAX])).map(claimedEvent);
+}
+
+/** Whether a batch left off where it was full. */
+export function isFull(claimed: readonly ClaimedEvent[]): boolean {
+  return claimed.length >= BATCH_MAX || claimed.reduce((sum, { size }) => sum + size, 0) >= TEXT_MAX;
+}
+
+/** Claims one event; null when another relay has it, or it is no longer to be fanned out by this process. */
+export async function claimOne(tx: Transaction, version: string, id: EventId): Promise<ClaimedEvent | null> {
+  const [row] = await tx.unsafe(CLAIM_ONE, [id, version]);
+  return row === undefined ? null : claimedEvent(row);
+}
+
+/** Enqueues the jobs of claimed events and marks the events, all in the transaction. */
+export async function fanOut(
+  tx: Transaction,
+  { jobs, subscribers }: Pick<BatchContext, "jobs" | "subscribers">,
+  claimed: readonly ClaimedEvent[],
+): Promise<void> {
+  if (claimed.length === 0) return;
+  const plan = planFanout(claimed.map((each) => each.read()), subscribers);
+  const sizes = new Map(claimed.map(({ id, size }) => [id, size]));
+  const inTx = jobs.with(tx);
+  const ids: JobId[] = [];
+  for (let from = 0; from < plan.requests.length;) {
+    let to = from;
+    for (let size = 0; to < plan.requests.length && size < TEXT_MAX; to++) {
+      size += sizes.get((plan.requests[to]!.args as RecordedEvent).event_id)! + 200;
+    }
+    ids.push(...await inTx.enqueueMany(plan.requests.slice(from, to)));
+    from = to;
+  }
+  const marks = plan.shares.map(({ eventId, requests }) => ({ id: eventId, fanout: jobsOf(requests, ids) }));
+  await tx.unsafe(MARK, [JSON.stringify(marks)]);
+}
+
+function claimedEvent(row: TxRow): ClaimedEvent {
+  const data = String(row.data);
+  const id = String(row.id);
+  return {
+    seq: String(row.seq),
+    id,
+    failures: Number(row.failures),
+    size: data.length,
+    read: () => ({
+      event_id: id,
+      type: String(row.type),
+      subject: String(row.subject),
+      owner_id: row.owner_id === null ? null : String(row.owner_id),
+      occurred_at: String(row.occurred_at),
+      data: parseJsonText(data, "data"),
+    }),
+  };
+}

@@ -1,0 +1,67 @@
+import {
+  EVENT_DATA_BYTES_MAX,
+  EVENT_TEXT_LENGTH_MAX,
+  type EventDraft,
+  type EventType,
+  InvalidOptionError,
+  toJsonText,
+  TooLargeError,
+  UndeclaredEventTypeError,
+} from "../ports/mod.ts";
+
+/** An event to be written. All is checked already. */
+export interface NewEvent {
+  /** A declared type. */
+  readonly type: string;
+  /** What it is about. */
+  readonly subject: string;
+  /** To whom it belongs. */
+  readonly ownerId: string | null;
+  /** The data as JSON text. */
+  readonly data: string;
+}
+
+const KEYS: ReadonlySet<string> = new Set(["type", "subject", "ownerId", "data"]);
+
+/**
+ * Turns a draft into an event to be written. All that can be wrong with it is found here, before any SQL is sent.
+ *
+ * @throws as `Recorder.record` says.
+ */
+export function newEvent(types: ReadonlyMap<string, EventType>, draft: EventDraft): NewEvent {
+  if (typeof draft !== "object" || draft === null) {
+    throw new InvalidOptionError("an event", draft, "{ type, subject, ownerId?, data? }");
+  }
+  for (const key in draft) {
+    if (!KEYS.has(key)) throw new InvalidOptionError("an event with", key, [...KEYS].join(", "));
+  }
+  if (!types.has(draft.type)) throw new UndeclaredEventTypeError(String(draft.type), types.keys());
+  return {
+    type: draft.type,
+    subject: checkedText("subject", draft.subject),
+    ownerId: draft.ownerId === undefined || draft.ownerId === null
+      ? null
+      : checkedText("ownerId", draft.ownerId),
+    data: toJsonText(draft.data ?? null, { name: "data", maxBytes: EVENT_DATA_BYTES_MAX }),
+  };
+}
+
+/** The same for many. */
+export function newEvents(types: ReadonlyMap<string, EventType>, drafts: readonly EventDraft[]): NewEvent[] {
+  if (!Array.isArray(drafts)) {
+    throw new InvalidOptionError("events", drafts, "a list of { type, subject, ... }");
+  }
+  return drafts.map((draft) => newEvent(types, draft));
+}
+
+function checkedText(name: string, value: unknown): string {
+  if (typeof value !== "string" || value === "") {
+    throw new InvalidOptionError(name, value, "a text that is not empty");
+  }
+  if (value.length > EVENT_TEXT_LENGTH_MAX) {
+    throw new TooLargeError(`the event's ${name}`, value.length, EVENT_TEXT_LENGTH_MAX, "characters");
+  }
+  // Refuses U+0000 and half a surrogate pair, with the name in the message.
+  toJsonText(value, { name, maxBytes: EVENT_DATA_BYTES_MAX });
+  return value;
+}

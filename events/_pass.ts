@@ -1,0 +1,98 @@
+import type { Log } from "../ports/mod.ts";
+import { type BatchContext, claimBatch, type ClaimedEvent, claimOne, fanOut, isFull } from "./_batch.ts";
+import type { ClaimPosition } from "./_claim_position.ts";
+import { noteFailure } from "./_failures.ts";
+import { errorText, isBadValue, isOutage } from "./_outage.ts";
+import type { EventSettings } from "./settings.ts";
+
+/** What one pass over the outbox needs. */
+export interface PassOptions extends BatchContext {
+  /** Where the claim begins. */
+  readonly position: ClaimPosition;
+  /** Times. */
+  readonly settings: EventSettings;
+  /** Whether the relay is ending: what is not begun is left. */
+  readonly isStopping: () => boolean;
+  /** For what goes wrong. */
+  readonly log: Log;
+}
+
+/** What one pass found. */
+export interface PassResult {
+  /** How many events it claimed. */
+  readonly claimed: number;
+  /** Whether the batch was full, so that there may be more. */
+  readonly isFull: boolean;
+  /** Whether it looked from the start of the outbox. */
+  readonly isLook: boolean;
+  /** In how many ms an event that failed is tried again; null when none is. */
+  readonly againMs: number | null;
+}
+
+/**
+ * Fans out one batch. When it fails, its events are fanned out one by one, so that a bad one holds up nobody else; one
+ * that has failed before is always fanned out by itself.
+ *
+ * @throws when the database is at fault, or nothing at all can be fanned out: then no event is to blame.
+ */
+export async function pass(options: PassOptions): Promise<PassResult> {
+  const { database, position, version } = options;
+  const { after, isLook } = position.next();
+  let claimed: readonly ClaimedEvent[] = [];
+  let alone: readonly ClaimedEvent[];
+  let others = 0;
+  try {
+    await database.transaction(async (tx) => {
+      const began = performance.now();
+      claimed = await claimBatch(tx, version, after);
+      position.note(isLook, performance.now() - began, claimed.at(-1)?.seq);
+      await fanOut(tx, options, claimed.filter((event) => event.failures === 0));
+    });
+    alone = claimed.filter((event) => event.failures > 0);
+    others = claimed.length - alone.length;
+  } catch (error) {
+    if (isOutage(error) || claimed.length === 0) throw error;
+    options.log.debug("batch of events not fanned out, going one by one", { error: errorText(error) });
+    alone = claimed;
+  }
+  return {
+    claimed: claimed.length,
+    isFull: isFull(claimed),
+    isLook,
+    againMs: await oneByOne(options, alone, others),
+  };
+}
+
+/** Resolves to in how many ms the first that failed is tried again; null when none is. */
+async function oneByOne(
+  options: PassOptions,
+  events: readonly ClaimedEvent[],
+  others: number,
+): Promise<number | null> {
+  const { database, version, settings, log } = options;
+  const failed: { readonly event: ClaimedEvent; readonly error: unknown }[] = [];
+  for (const { id } of events) {
+    if (options.isStopping()) break;
+    let event: ClaimedEvent | null = null;
+    try {
+      await database.transaction(async (tx) => {
+        event = await claimOne(tx, version, id);
+        if (event !== null) await fanOut(tx, options, [event]);
+      });
+    } catch (error) {
+      if (isOutage(error) || event === null) throw error;
+      failed.push({ event, error });
+    }
+  }
+  // Where nothing works it is hardly the events' fault.
+  const isSystemic = events.length > 1 && failed.length === events.length && others === 0;
+  const pauses: number[] = [];
+  for (const { event, error } of failed) {
+    if (isSystemic && !isBadValue(error)) continue;
+    const againMs = await noteFailure(database, event, error, settings, log);
+    if (againMs !== null) pauses.push(againMs);
+  }
+  const unblamed = isSystemic ? failed.find(({ error }) => !isBadValue(error)) : undefined;
+  if (unblamed !== undefined) throw unblamed.error;
+  return pauses.length === 0 ? null : Math.min(...pauses);
+}

@@ -1,0 +1,200 @@
+import {
+  type Backlog,
+  type Database,
+  type EventDetail,
+  type EventFilter,
+  type EventId,
+  EventNotFoundError,
+  EventNotPoisonedError,
+  type EventState,
+  type EventSummary,
+  type Inspector,
+  InvalidOptionError,
+  type JobId,
+  LIST_LIMIT_MAX,
+  parseJsonText,
+  type TxRow,
+} from "../ports/mod.ts";
+import { OUTBOX_CHANNEL } from "./_schema.ts";
+
+const WAITING_COUNTED_MAX = 10_000;
+
+const BACKLOG = `
+  select
+    (
+      select count(*)::int
+      from (
+        select from {schema}.outbox where fanned_out_at is null and poisoned_at is null limit $1::int
+      ) as waiting
+    ) as waiting,
+    (
+      select greatest(extract(epoch from clock_timestamp() - occurred_at) * 1000, 0)::float8
+      from {schema}.outbox
+      where fanned_out_at is null and poisoned_at is null
+      order by seq
+      limit 1
+    ) as oldest_ms,
+    (select count(*)::int from {schema}.outbox where poisoned_at is not null) as poisoned,
+    pg_total_relation_size('{schema}.outbox'::regclass)::float8 as bytes`;
+
+const SUMMARY_COLUMNS = `
+    id::text, type, subject, owner_id, failures, last_error, fanout::text,
+    to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as occurred_at,
+    to_char(fanned_out_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as fanned_out_at,
+    poisoned_at is not null as poisoned`;
+
+/** A glob is matched by segments: `*` at the end is one or more, elsewhere exactly one. */
+const LIST = `
+  select ${SUMMARY_COLUMNS}
+  from {schema}.outbox
+  where ($1::text is null or type ~ $1::text)
+    and ($2::text is null or subject = $2::text)
+    and ($3::text is null or owner_id = $3::text)
+    and ($4::text is null or id < $4::text::uuid)
+    and case $5::text
+      when 'waiting' then fanned_out_at is null and poisoned_at is null
+      when 'fanned out' then fanned_out_at is not null
+      when 'poisoned' then poisoned_at is not null
+      else true
+    end
+  order by id desc
+  limit $6::int`;
+
+const GET = `
+  select ${SUMMARY_COLUMNS}, data::text
+  from {schema}.outbox
+  where id = $1::text::uuid`;
+
+const REQUEUE = `
+  update {schema}.outbox
+  set poisoned_at = null, failures = 0, retry_at = null
+  where id = $1::text::uuid and poisoned_at is not null
+  returning id`;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const STATES: readonly EventState[] = ["waiting", "fanned out", "poisoned"];
+const FILTER_KEYS = ["type", "subject", "ownerId", "state", "before", "limit"];
+
+/** Counts, ages and sizes. */
+export async function readBacklog(database: Database): Promise<Backlog> {
+  const [row] = await database.query(BACKLOG, [WAITING_COUNTED_MAX]);
+  return {
+    waiting: Number(row!.waiting),
+    oldestMs: row!.oldest_ms === null ? null : Number(row!.oldest_ms),
+    poisoned: Number(row!.poisoned),
+    bytes: Number(row!.bytes),
+  };
+}
+
+/** Events, newest first. */
+export async function listEvents(database: Database, filter: EventFilter): Promise<EventSummary[]> {
+  const { type, subject, ownerId, state, before, limit = 50 } = checkFilter(filter);
+  const rows = await database.query(LIST, [
+    type === undefined ? null : globPattern(type),
+    subject ?? null,
+    ownerId ?? null,
+    before ?? null,
+    state ?? null,
+    limit,
+  ]);
+  return rows.map(summaryOf);
+}
+
+/** One event whole. */
+export async function getEvent(
+  database: Database,
+  inspector: Inspector,
+  id: EventId,
+): Promise<EventDetail | null> {
+  if (!isEventId(id)) return null;
+  const [row] = await database.query(GET, [id]);
+  if (row === undefined) return null;
+  const summary = summaryOf(row);
+  const subscribers = await Promise.all(
+    Object.entries(summary.jobs ?? {}).map(async ([subscription, jobId]) => ({
+      subscription,
+      jobId,
+      state: (await inspector.get(jobId))?.state ?? null,
+    })),
+  );
+  return {
+    ...summary,
+    event: {
+      event_id: summary.id,
+      type: summary.type,
+      subject: summary.subject,
+      owner_id: summary.ownerId,
+      occurred_at: summary.occurredAt,
+      data: parseJsonText(String(row.data), "data"),
+    },
+    subscribers: subscribers.sort((one, other) => one.subscription < other.subscription ? -1 : 1),
+  };
+}
+
+/** Puts a poisoned event back in line and wakes a relay. */
+export async function requeueEvent(database: Database, id: EventId): Promise<void> {
+  if (!isEventId(id)) throw new EventNotFoundError(String(id));
+  if ((await database.query(REQUEUE, [id])).length > 0) {
+    await database.notify(OUTBOX_CHANNEL, "");
+    return;
+  }
+  const [row] = await database.query(GET, [id]);
+  if (row === undefined) throw new EventNotFoundError(id);
+  throw new EventNotPoisonedError(id, summaryOf(row).state);
+}
+
+/** Whether a text can be the id of an event. Anything else names none. */
+export function isEventId(id: unknown): id is EventId {
+  return typeof id === "string" && UUID.test(id);
+}
+
+function checkFilter(filter: EventFilter): EventFilter {
+  if (typeof filter !== "object" || filter === null) {
+    throw new InvalidOptionError("a filter", filter, "an object");
+  }
+  for (const key in filter) {
+    if (!FILTER_KEYS.includes(key)) {
+      throw new InvalidOptionError("a filter with", key, FILTER_KEYS.join(", "));
+    }
+  }
+  const { state, before, limit, ...texts } = filter;
+  for (const [name, value] of Object.entries(texts)) {
+    if (value !== undefined && typeof value !== "string") throw new InvalidOptionError(name, value, "a text");
+  }
+  if (state !== undefined && !STATES.includes(state)) {
+    throw new InvalidOptionError("state", state, `one of ${STATES.join(", ")}`);
+  }
+  if (before !== undefined && !isEventId(before)) {
+    throw new InvalidOptionError("before", before, "the id of an event");
+  }
+  if (limit !== undefined && (!Number.isInteger(limit) || limit < 1 || limit > LIST_LIMIT_MAX)) {
+    throw new InvalidOptionError("limit", limit, `an integer from 1 to ${LIST_LIMIT_MAX}`);
+  }
+  return filter;
+}
+
+/** A glob as a regular expression of PostgreSQL's. */
+function globPattern(glob: string): string {
+  const segments = glob.split(".");
+  const parts = segments.map((segment, index) => {
+    if (segment !== "*") return segment.replace(/[^A-Za-z0-9_-]/g, "\\$&");
+    return index === segments.length - 1 ? "[^.]+(\\.[^.]+)*" : "[^.]+";
+  });
+  return `^${parts.join("\\.")}$`;
+}
+
+function summaryOf(row: TxRow): EventSummary {
+  const fannedOutAt = row.fanned_out_at === null ? null : String(row.fanned_out_at);
+  return {
+    id: String(row.id),
+    type: String(row.type),
+    subject: String(row.subject),
+    ownerId: row.owner_id === null ? null : String(row.owner_id),
+    occurredAt: String(row.occurred_at),
+    state: row.poisoned === true ? "poisoned" : fannedOutAt === null ? "waiting" : "fanned out",
+    fannedOutAt,
+    jobs: row.fanout === null ? null : JSON.parse(String(row.fanout)) as Record<string, JobId>,
+    failures: Number(row.failures),
+    lastError: row.last_error === null ? null : String(row.last_error),
+  };
+}

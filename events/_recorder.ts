@@ -1,0 +1,81 @@
+import {
+  checkTx,
+  type Composition,
+  type Database,
+  type EventDraft,
+  type EventId,
+  type Recorder,
+  type Tx,
+  type TxParam,
+  type TxRow,
+} from "../ports/mod.ts";
+import { type NewEvent, newEvent, newEvents } from "./_drafts.ts";
+
+/** One row per event, in order, and at most one notification. The events are passed as one JSON text. */
+const RECORD = `
+  with recorded as (
+    insert into {schema}.outbox (type, subject, owner_id, data)
+    select type, subject, owner_id, data::jsonb
+    from json_to_recordset($1::text::json) as given (ord int, type text, subject text, owner_id text, data text)
+    order by ord
+    returning id
+  )
+  select id::text, (select {schema}.wake_relay()) from recorded`;
+
+/** The same for one, which most are. */
+const RECORD_ONE = `
+  with recorded as (
+    insert into {schema}.outbox (type, subject, owner_id, data)
+    values ($1::text, $2::text, $3::text, $4::text::jsonb)
+    returning id
+  )
+  select id::text, {schema}.wake_relay() from recorded`;
+
+type Run = (text: string, params: TxParam[]) => PromiseLike<readonly TxRow[]>;
+
+/** What a recorder is made of. */
+export interface OutboxRecorderOptions {
+  /** Where the outbox is. */
+  readonly database: Database;
+  /** Knows the declared types, once the runtime is built. */
+  readonly composition: () => Composition;
+}
+
+/** Records events in the outbox. */
+export class OutboxRecorder implements Recorder {
+  readonly #options: OutboxRecorderOptions;
+  readonly #run: Run;
+
+  constructor(options: OutboxRecorderOptions, tx?: Tx) {
+    this.#options = options;
+    const { database } = options;
+    if (tx === undefined) {
+      this.#run = (text, params) => database.query(text, params);
+      return;
+    }
+    checkTx(tx, "record");
+    this.#run = (text, params) => tx.unsafe(text.replaceAll("{schema}", () => database.quotedSchema), params);
+  }
+
+  with(tx: Tx): Recorder {
+    return new OutboxRecorder(this.#options, tx);
+  }
+
+  async record(draft: EventDraft): Promise<EventId> {
+    const event = newEvent(this.#options.composition().eventTypes, draft);
+    const [row] = await this.#run(RECORD_ONE, [event.type, event.subject, event.ownerId, event.data]);
+    return String(row!.id);
+  }
+
+  async recordMany(drafts: readonly EventDraft[]): Promise<EventId[]> {
+    const events = newEvents(this.#options.composition().eventTypes, drafts);
+    if (events.length === 0) return [];
+    return (await this.#run(RECORD, [rowsText(events)])).map((row) => String(row.id));
+  }
+}
+
+function rowsText(events: readonly NewEvent[]): string {
+  return JSON.stringify(
+    events.map(({ type, subject, ownerId, data }, ord) => ({ ord, type, subject, owner_id: ownerId, data })),
+  );
+}

@@ -1,0 +1,177 @@
+import {
+  type ChannelSubscription,
+  type Composition,
+  type Database,
+  type Jobs,
+  type Log,
+  silentLog,
+} from "../ports/mod.ts";
+import { AwakeMark } from "./_awake.ts";
+import { ClaimPosition } from "./_claim_position.ts";
+import { backoffMs } from "./_failures.ts";
+import { Subscribers } from "./_fanout.ts";
+import { errorText } from "./_outage.ts";
+import { pass } from "./_pass.ts";
+import { OUTBOX_CHANNEL } from "./_schema.ts";
+import { SubscriptionSet } from "./_subscription_set.ts";
+import type { EventSettings } from "./settings.ts";
+
+/** A relay counts as gone when it has not renewed itself for a sweep; it does so four times as often. */
+const RENEW_PART = 1 / 4;
+
+/** What a {@linkcode Relay} needs. */
+export interface RelayOptions {
+  /** Where the outbox is. */
+  readonly database: Database;
+  /** The queue. */
+  readonly jobs: Jobs;
+  /** The subscriptions. */
+  readonly composition: Composition;
+  /** Times. */
+  readonly settings: EventSettings;
+  /** Called after every batch that was fanned out. */
+  readonly onFanout: () => void;
+  /** For people. Default silent. */
+  readonly log?: Log;
+}
+
+/**
+ * Fans out what is recorded: a loop in every process, woken by notifications, by a sweep, and by what it found itself.
+ * Every pass is one transaction that claims, enqueues and marks, so any number of relays fan an event out once.
+ *
+ *     asleep -- notified, sweep --> pass -- full batch --> pass ...
+ *        ^                           |  \-- failed --> backs off --> pass
+ *        +------- found nothing -----+
+ */
+export class Relay {
+  readonly #options: RelayOptions;
+  readonly #log: Log;
+  readonly #set: SubscriptionSet;
+  readonly #awake: AwakeMark;
+  readonly #position: ClaimPosition = new ClaimPosition();
+  readonly #subscribers: Subscribers;
+  #subscription: ChannelSubscription | undefined;
+  #loop: Promise<void> | undefined;
+  #stopping = false;
+  #woken = false;
+  #wake: (() => void) | undefined;
+  #renewAt = -Infinity;
+
+  constructor(options: RelayOptions) {
+    const { database, composition, settings } = options;
+    this.#options = options;
+    this.#log = options.log ?? silentLog;
+    const owner = crypto.randomUUID();
+    const subscriptions = [...composition.subscriptions.values()];
+    this.#set = new SubscriptionSet({
+      database,
+      subscriptions,
+      owner,
+      goneMs: settings.sweepMs,
+      log: this.#log,
+    });
+    this.#awake = new AwakeMark(database, owner);
+    this.#subscribers = new Subscribers(subscriptions);
+  }
+
+  /** Publishes the set of subscriptions, begins to listen, and begins. */
+  async start(): Promise<void> {
+    await this.#renew();
+    this.#subscription = await this.#options.database.listen(OUTBOX_CHANNEL, {
+      message: (payload) => {
+        this.#awake.count(1);
+        // Someone else's relay has left: perhaps it is this one's turn.
+        if (payload === "left") this.#renewAt = -Infinity;
+        this.#wakeUp();
+      },
+      ready: () => this.#wakeUp(),
+    });
+    this.#loop ??= this.#repeat();
+  }
+
+  /** Ends after the present pass. Idempotent. */
+  async stop(): Promise<void> {
+    if (this.#stopping) return await this.#loop;
+    this.#stopping = true;
+    this.#wakeUp();
+    await this.#loop;
+    await this.#subscription?.close();
+    if (this.#loop === undefined) return;
+    await this.#set.leave().catch((error) => {
+      this.#log.debug("relay not taken off the record, that happens by itself", { error: errorText(error) });
+    });
+  }
+
+  #wakeUp(): void {
+    this.#woken = true;
+    this.#wake?.();
+  }
+
+  async #repeat(): Promise<void> {
+    let failures = 0;
+    while (!this.#stopping) {
+      this.#woken = false;
+      try {
+        const pauseMs = await this.#step();
+        failures = 0;
+        if (!this.#woken && pauseMs > 0) await this.#pause(pauseMs);
+      } catch (error) {
+        failures++;
+        const inMs = backoffMs(failures, this.#options.settings);
+        // An outage must not fill the log with what is the same at every try.
+        this.#log[failures === 1 ? "warn" : "debug"]("events not fanned out, trying again", {
+          error: errorText(error),
+          inMs,
+        });
+        // Whatever arrives meanwhile would meet the same trouble.
+        await this.#pause(inMs, true);
+      }
+    }
+  }
+
+  /** One pass. Resolves to the longest pause until the next, in ms. */
+  async #step(): Promise<number> {
+    const { settings } = this.#options;
+    if (performance.now() >= this.#renewAt) await this.#renew();
+    const version = this.#set.version;
+    const restMs = this.#subscription?.listening === false
+      ? Math.min(settings.pollMs, settings.sweepMs)
+      : settings.sweepMs;
+    const idleMs = Math.min(restMs, Math.max(1, this.#renewAt - performance.now()));
+    if (version === null) return idleMs;
+    const { claimed, isFull, isLook, againMs } = await pass({
+      ...this.#options,
+      version,
+      subscribers: this.#subscribers,
+      position: this.#position,
+      isStopping: () => this.#stopping,
+      log: this.#log,
+    });
+    if (claimed > 0) this.#options.onFanout();
+    this.#awake.count(claimed);
+    const awakeMs = await this.#awake.note();
+    if (isFull) return 0;
+    const pauses = [idleMs, awakeMs ?? idleMs, againMs ?? idleMs];
+    // Only a look from the start can say that nothing is left.
+    if (claimed > 0 || !isLook) pauses.push(this.#position.lookDueMs);
+    return Math.min(...pauses);
+  }
+
+  async #renew(): Promise<void> {
+    this.#renewAt = performance.now() + this.#options.settings.sweepMs * RENEW_PART;
+    await this.#set.renew();
+  }
+
+  async #pause(ms: number, deaf = false): Promise<void> {
+    if (this.#stopping) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        if (deaf && !this.#stopping) return;
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wake = undefined;
+  }
+}

@@ -1,0 +1,72 @@
+import type { Database, EventId, EventKeeper } from "../ports/mod.ts";
+
+/** The most rows of one step. */
+const STEP_MAX = 1000;
+
+/** The ids carry their time, so a range of the primary key is a range of time. None that is younger can be old enough. */
+const OLD = `
+  select id::text, (fanned_out_at < clock_timestamp() - $2::float8 * interval '1 ms') is true as is_due
+  from {schema}.outbox
+  where id > $1::text::uuid
+    and id < (
+      lpad(
+        to_hex((extract(epoch from clock_timestamp() - $2::float8 * interval '1 ms') * 1000)::bigint * 65536), 16, '0'
+      ) || '0000000000000000'
+    )::uuid
+  order by id
+  limit $3::int`;
+
+const DELETE = `
+  delete from {schema}.outbox
+  where id in (
+    select id
+    from {schema}.outbox
+    where id = any($1::text::uuid[]) and fanned_out_at is not null
+    order by id
+    for update skip locked
+  )
+  returning id`;
+
+/** How old events are deleted. */
+export interface RetentionOptions {
+  /** Where the outbox is. */
+  readonly database: Database;
+  /** How long events are kept after their fan-out, in ms. */
+  readonly retentionMs: number;
+  /** Whoever may still need some. */
+  readonly keepers: readonly EventKeeper[];
+  /** Ends it between two steps. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Deletes events that were fanned out longer ago than retention says, in bounded steps. What waits, what is poisoned and
+ * what a keeper still needs stays. Resolves to how many were deleted.
+ */
+export async function deleteOld(options: RetentionOptions): Promise<number> {
+  const { database, retentionMs, keepers, signal } = options;
+  let deleted = 0;
+  for (let after = "00000000-0000-0000-0000-000000000000"; !signal.aborted;) {
+    const rows = await database.query(OLD, [after, retentionMs, STEP_MAX]);
+    const due = rows.filter((row) => row.is_due === true).map((row) => String(row.id));
+    if (due.length > 0) deleted += await deleteStep(database, keepers, due);
+    if (rows.length < STEP_MAX) break;
+    after = String(rows.at(-1)!.id);
+  }
+  return deleted;
+}
+
+async function deleteStep(
+  database: Database,
+  keepers: readonly EventKeeper[],
+  due: readonly EventId[],
+): Promise<number> {
+  return await database.transaction(async (tx) => {
+    let free = due;
+    for (const keeper of keepers) {
+      const kept = new Set(await keeper(tx, free));
+      free = free.filter((id) => !kept.has(id));
+    }
+    return free.length === 0 ? 0 : (await tx.unsafe(DELETE, [`{${free.join(",")}}`])).length;
+  });
+}

@@ -1,0 +1,140 @@
+import type {
+  Alert,
+  Backlog,
+  Composition,
+  Database,
+  EventDetail,
+  EventFilter,
+  EventId,
+  Events,
+  EventSummary,
+  Inspector,
+  Jobs,
+  Json,
+  Log,
+  Receipt,
+  Recorder,
+  Registrar,
+  Service,
+} from "../ports/mod.ts";
+import { alertsOf } from "./_alerts.ts";
+import { getEvent, listEvents, readBacklog, requeueEvent } from "./_reads.ts";
+import { Receipts } from "./_receipts.ts";
+import { OutboxRecorder } from "./_recorder.ts";
+import { Relay } from "./_relay.ts";
+import { deleteOld } from "./_retention.ts";
+import { type EventSettings, resolveEventSettings } from "./settings.ts";
+
+/** The name of the periodic that deletes old events. */
+export const RETENTION_PERIODIC = "outbox.retention";
+
+/** What an {@linkcode Outbox} is made of. */
+export interface OutboxOptions {
+  /** Where it is. */
+  readonly database: Database;
+  /** The queue that subscribers' jobs go to, and that tells of their states, once it is built. */
+  readonly jobs: () => Jobs & Inspector;
+  /** The event types and subscriptions, once they are known. */
+  readonly composition: () => Composition;
+  /** Times and bounds. */
+  readonly settings?: Partial<EventSettings>;
+  /** For people. */
+  readonly log: Log;
+}
+
+/** The outbox of one process: its recorder, its relay, the reads. */
+export class Outbox implements Events, Service {
+  /** Records events. */
+  readonly recorder: Recorder;
+  /** What it adds to the composition: the retention. */
+  readonly registrar: Registrar;
+  readonly #options: OutboxOptions;
+  readonly #settings: EventSettings;
+  readonly #receipts: Receipts;
+  #relay: Relay | undefined;
+
+  /** Connects nothing and begins nothing. */
+  constructor(options: OutboxOptions) {
+    const { database, composition } = options;
+    this.#options = options;
+    this.#settings = resolveEventSettings(options.settings);
+    this.#receipts = new Receipts(database);
+    this.recorder = new OutboxRecorder({ database, composition });
+    this.registrar = {
+      periodics: [{
+        name: RETENTION_PERIODIC,
+        every: this.#settings.purgeMs,
+        handler: (_args, { signal }) => this.#deleteOld(signal),
+      }],
+    };
+  }
+
+  /** Counts, ages and sizes. */
+  async backlog(): Promise<Backlog> {
+    return await readBacklog(this.#options.database);
+  }
+
+  /** Events, newest first. */
+  async list(filter: EventFilter = {}): Promise<EventSummary[]> {
+    return await listEvents(this.#options.database, filter);
+  }
+
+  /** One event whole. */
+  async get(id: EventId): Promise<EventDetail | null> {
+    return await getEvent(this.#options.database, this.#options.jobs(), id);
+  }
+
+  /** Puts a poisoned event back in line. */
+  async requeue(id: EventId): Promise<void> {
+    await requeueEvent(this.#options.database, id);
+  }
+
+  /** Resolves once an event has been fanned out, or at the deadline. */
+  async awaitFanout(id: EventId, maxMs: number): Promise<Receipt> {
+    return await this.#receipts.wait(id, maxMs);
+  }
+
+  /** The newest event about a subject. */
+  async latestFor(subject: string): Promise<EventSummary | null> {
+    return (await this.list({ subject, limit: 1 }))[0] ?? null;
+  }
+
+  /** What a person should look at. */
+  async alerts(): Promise<Alert[]> {
+    const [backlog, { states }] = await Promise.all([this.backlog(), this.#options.jobs().overview()]);
+    return alertsOf(backlog, states.discarded, this.#settings);
+  }
+
+  /** There is nothing to check beside the tables, which the runtime does. */
+  open(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** Begins to fan out, where event types or subscriptions are declared: a program without them takes no part. */
+  async start(): Promise<void> {
+    const composition = this.#options.composition();
+    if (!takesPart(composition)) return;
+    const { database, jobs, log } = this.#options;
+    const onFanout = () => this.#receipts.lookNow();
+    this.#relay = new Relay({ database, jobs: jobs(), composition, settings: this.#settings, onFanout, log });
+    await this.#relay.start();
+  }
+
+  /** Ends after the present batch. Idempotent. */
+  async stop(): Promise<void> {
+    await this.#relay?.stop();
+  }
+
+  async #deleteOld(signal: AbortSignal): Promise<Json> {
+    const { database, composition } = this.#options;
+    const { retentionMs } = this.#settings;
+    return {
+      deleted: await deleteOld({ database, retentionMs, keepers: composition().eventKeepers, signal }),
+    };
+  }
+}
+
+/** Whether a composition has anything to do with events. */
+export function takesPart({ eventTypes, subscriptions }: Composition): boolean {
+  return eventTypes.size > 0 || subscriptions.size > 0;
+}

@@ -1,0 +1,72 @@
+import {
+  CompositionError,
+  type Jobs,
+  type Parts,
+  type Recorder,
+  type Registrar,
+  type RegistrarInput,
+  RuntimeStateError,
+} from "../ports/mod.ts";
+
+/** The parts of a process before all of them are built: those that are not yet there work once they are. */
+export class PartsBuilder {
+  #jobs: Jobs | undefined;
+  #recorder: Recorder | undefined;
+  /** The parts. */
+  readonly parts: Parts;
+
+  /** Takes what is there already. */
+  constructor(there: Pick<Parts, "database" | "log">) {
+    const jobs = () => this.#jobs ?? tooEarly("jobs");
+    const recorder = () => this.#recorder ?? tooEarly("recorder");
+    this.parts = {
+      ...there,
+      jobs: {
+        with: (tx) => jobs().with(tx),
+        enqueue: (kind, args, options) => jobs().enqueue(kind, args, options),
+        enqueueMany: (requests) => jobs().enqueueMany(requests),
+        cancel: (id) => jobs().cancel(id),
+      },
+      recorder: {
+        with: (tx) => recorder().with(tx),
+        record: (draft) => recorder().record(draft),
+        recordMany: (drafts) => recorder().recordMany(drafts),
+      },
+    };
+  }
+
+  /**
+   * What the registrars contribute.
+   *
+   * @throws {CompositionError} one of them threw; all that did are listed.
+   */
+  resolve(inputs: readonly RegistrarInput[]): readonly Registrar[] {
+    // Whoever writes no types may hand over anything; the composition says what is wrong with it.
+    if (!Array.isArray(inputs)) return inputs as readonly Registrar[];
+    const faults: string[] = [];
+    const registrars = inputs.flatMap((input: RegistrarInput): Registrar[] => {
+      if (typeof input !== "function") return [input];
+      try {
+        return [input(this.parts)];
+      } catch (error) {
+        const what = input.name === "" ? "a registrar" : `the registrar ${input.name}`;
+        faults.push(`${what} threw: ${error instanceof Error ? error.message : String(error)}`);
+        return [];
+      }
+    });
+    if (faults.length > 0) throw new CompositionError(faults);
+    return registrars;
+  }
+
+  /** All parts are there. */
+  complete(built: { readonly jobs: Jobs; readonly recorder: Recorder }): void {
+    this.#jobs = built.jobs;
+    this.#recorder = built.recorder;
+  }
+}
+
+function tooEarly(part: string): never {
+  throw new RuntimeStateError(
+    `Cannot use ${part} of the parts while the runtime is being built: keep the parts, and use them in handlers`,
+  );
+}
