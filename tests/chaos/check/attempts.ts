@@ -1,0 +1,92 @@
+import type { JobRow, Violation } from "./evidence.ts";
+import type { Execution, History } from "./history.ts";
+
+type AttemptError = JobRow["errors"][number];
+
+/** A death or an outage is rescued within so many times the time after which a process counts as lost. */
+const RESCUE_FACTOR = 8;
+
+/** Attempts recorded are attempts made, and each that was charged was charged for a cause. */
+export function attempts(history: History): Violation[] {
+  return history.evidence.jobs.flatMap((job) => [
+    ...counted(history, job),
+    ...job.errors.flatMap((error) => {
+      if (isJustified(history, job, error)) return [];
+      const text = `attempt ${error.attempt} was charged as "${error.class}" at ${error.at} without a cause`;
+      return [{ rule: "charged", job: job.id, text }];
+    }),
+  ]);
+}
+
+function counted(history: History, job: JobRow): Violation[] {
+  const { id, state, attempt, maxAttempts, errors, snoozes, run } = job;
+  const found: Violation[] = [];
+  const say = (text: string) => found.push({ rule: "attempts", job: id, text });
+  errors.forEach((error, index) => {
+    if (error.attempt <= (errors[index - 1]?.attempt ?? 0) || error.attempt > attempt) {
+      say(`its errors are of the attempts ${errors.map((each) => each.attempt)}, and it had ${attempt}`);
+    }
+  });
+  if (attempt > maxAttempts) say(`it had ${attempt} attempts of ${maxAttempts}`);
+  if (run < attempt + snoozes) say(`${run} runs are fewer than ${attempt} attempts and ${snoozes} snoozes`);
+  const thrown = history.of(id).filter(({ ending }) => ending === "snooze").length;
+  if (snoozes > thrown) say(`it was snoozed ${snoozes} times, and its handler asked for it ${thrown} times`);
+  // A retry adds attempts to one that completed, or was cancelled in the middle of an attempt.
+  const retries = history.retriesOf(id);
+  const withoutError = attempt - errors.length;
+  const least = state === "completed" ? 1 : 0;
+  const most = (state === "completed" || state === "cancelled" ? 1 : 0) + retries;
+  const isKnown = state === "completed" || state === "cancelled" || state === "discarded";
+  if (isKnown && (withoutError < least || withoutError > most)) {
+    say(`it is ${state} after ${attempt} attempts, ${errors.length} of which failed`);
+  }
+  return found;
+}
+
+function isJustified(history: History, job: JobRow, error: AttemptError): boolean {
+  const made = history.of(job.id).filter(({ attempt }) => attempt === error.attempt);
+  const ended = (...endings: readonly unknown[]) => made.some(({ ending }) => endings.includes(ending));
+  const at = Date.parse(error.at);
+  switch (error.class) {
+    case "error":
+      // The transaction of `completeIn` is the handler's own, and breaks with its connection.
+      return ended("throw") || job.kind.startsWith("effect");
+    case "discarded":
+      return ended("discard");
+    case "timeout":
+      return job.kind.startsWith("slow");
+    case "memory":
+      return ended("allocate");
+    case "crash":
+      return ended("exit", "reject", "timer", "bomb") || hostKilled(history, made, at);
+    case "worker lost":
+      return made.length === 0
+        ? someoneWasLost(history, at)
+        : made.some((each) => wasLost(history, each, at));
+  }
+}
+
+/** A host process that has one job alone, or none yet, charges it when it is killed. */
+function hostKilled(history: History, made: readonly Execution[], at: number): boolean {
+  const within = (killedAt: number) => killedAt <= at + 1000 && killedAt > at - 20_000;
+  return made.some(({ pid, runtime, startAt }) => {
+    const kill = history.kills.get(pid);
+    return pid !== runtime && kill !== undefined && kill.at >= startAt;
+  }) || (made.length === 0 && [...history.kills.values()].some((kill) => within(kill.at)));
+}
+
+/** Its process died, or may have been taken for dead, or left and could not say what it gave back. */
+function wasLost(history: History, { runtime, start, startAt }: Execution, at: number): boolean {
+  const ends = [history.kills.get(runtime), history.deaths.get(runtime), history.leaves.get(runtime)];
+  return ends.some((end) => end !== undefined && end.place > start) ||
+    history.leaves.has(runtime) || history.mayBeTakenForDead(runtime, startAt, at);
+}
+
+/** A job counts as started with the claim that starts it, a moment before its handler begins. */
+function someoneWasLost(history: History, at: number): boolean {
+  const from = at - RESCUE_FACTOR * history.evidence.lostAfterMs;
+  const ends = [...history.kills.values(), ...history.deaths.values(), ...history.leaves.values()];
+  if (ends.some((end) => end.at >= from && end.at <= at)) return true;
+  const processes = new Set([...history.byName.values()].map(({ runtime }) => runtime));
+  return [...processes].some((pid) => history.mayBeTakenForDead(pid, from, at));
+}

@@ -1,0 +1,275 @@
+import { assertEquals } from "@std/assert";
+import type { Event, Line } from "../journal.ts";
+import type { Evidence, JobRow } from "./evidence.ts";
+import { check } from "./mod.ts";
+
+const BEGAN = 1_700_000_000_000;
+const STEP_MS = 100;
+
+/** A job that completed at its first attempt, by the execution `a`. */
+function job(change: Partial<JobRow> = {}): JobRow {
+  return {
+    ...{ id: "1", kind: "steady", state: "completed", attempt: 1, maxAttempts: 3, run: 1, snoozes: 0 },
+    ...{ tag: "t", key: null, errors: [], output: "a", enqueuedAt: BEGAN, finishedAt: BEGAN + 1000 },
+    ...change,
+  };
+}
+
+const start = (execution: string, change: Partial<Event & { what: "start" }> = {}): Event => ({
+  ...{ what: "start", execution, id: "1", kind: "steady", attempt: 1, pid: 10, runtime: 10 },
+  ...change,
+});
+const alive = (execution: string): Event => ({ what: "alive", execution });
+const end = (execution: string, how: (Event & { what: "end" })["how"] = "return"): Event => ({
+  what: "end",
+  execution,
+  how,
+});
+const enqueued: Event = { what: "enqueued", id: "1" };
+const frozen: readonly Event[] = [
+  { what: "out", pid: 10, why: "frozen" },
+  ...Array.from({ length: 50 }, (): Event => ({ what: "fault", name: "time passes" })),
+];
+const failed = (attempt: number, failure: JobRow["errors"][number]["class"], after = 0) => ({
+  attempt,
+  class: failure,
+  at: new Date(BEGAN + after).toISOString(),
+});
+
+function rules(events: readonly Event[], jobs: readonly JobRow[], more: Partial<Evidence> = {}): string[] {
+  const lines = events.map((event, index): Line => ({ ...event, at: BEGAN + index * STEP_MS }));
+  const { violations } = check({
+    ...{ lines, jobs, effects: [], orders: [], periods: {}, lostAfterMs: 4000, sharedKeys: [] },
+    ...more,
+  });
+  return violations.map(({ rule }) => rule);
+}
+
+const well = [enqueued, start("a"), end("a")];
+
+interface Sample {
+  readonly name: string;
+  readonly events: readonly Event[];
+  readonly jobs: readonly JobRow[];
+  readonly more?: Partial<Evidence>;
+  readonly broken: readonly string[];
+}
+
+const SAMPLES: readonly Sample[] = [
+  { name: "a job that ran once and completed is well", events: well, jobs: [job()], broken: [] },
+  { name: "an acknowledged job that is in no table", events: [enqueued], jobs: [], broken: ["lost"] },
+  {
+    name: "a job of a transaction that rolled back",
+    events: [{ what: "rolled back", id: "1" }, start("a"), end("a")],
+    jobs: [job()],
+    broken: ["rolled back"],
+  },
+  {
+    name: "a run of a job that does not exist",
+    events: [start("a"), end("a")],
+    jobs: [],
+    broken: ["ran without a job"],
+  },
+  {
+    name: "a job that never ends",
+    events: [enqueued],
+    jobs: [job({ state: "running", output: null })],
+    broken: ["stuck"],
+  },
+  {
+    name: "an order without its job",
+    events: well,
+    jobs: [job()],
+    more: { orders: ["order of x"] },
+    broken: ["order without job"],
+  },
+  {
+    name: "a job without its order",
+    events: well,
+    jobs: [job({ tag: "order of x" })],
+    broken: ["job without order"],
+  },
+  {
+    name: "an end that wait told and that is not so",
+    events: [...well, { what: "waited", id: "1", state: "discarded" }],
+    jobs: [job()],
+    broken: ["wait"],
+  },
+  {
+    name: "a running job that was cancelled and completes",
+    events: [enqueued, start("a"), { what: "cancel", id: "1", result: "requested" }, end("a")],
+    jobs: [job()],
+    broken: ["cancel"],
+  },
+  {
+    name: "a waiting job that was cancelled and runs",
+    events: [enqueued, { what: "cancel", id: "1", result: "cancelled" }, start("a"), end("a")],
+    jobs: [job({ state: "cancelled", output: null })],
+    broken: ["cancel"],
+  },
+  {
+    name: "an error that no contract knows",
+    events: [...well, { what: "odd", text: "TypeError" }],
+    jobs: [job()],
+    broken: ["unknown error"],
+  },
+  {
+    name: "two starts in one run",
+    events: [...well, start("b"), end("b")],
+    jobs: [job({ output: "b" })],
+    broken: ["two starts of one run"],
+  },
+  {
+    name: "two runs at once in healthy processes",
+    events: [enqueued, start("a"), start("b", { pid: 20, runtime: 20 }), alive("a"), end("b")],
+    jobs: [job({ run: 2, output: "b" })],
+    broken: ["two runs at once"],
+  },
+  {
+    name: "two runs at once after the first one's process was frozen are well",
+    events: [
+      enqueued,
+      start("a"),
+      ...frozen,
+      start("b", { pid: 20, runtime: 20, attempt: 2 }),
+      alive("a"),
+      end("b"),
+    ],
+    jobs: [job({ run: 2, attempt: 2, output: "b", errors: [failed(1, "worker lost", 6000)] })],
+    broken: [],
+  },
+  {
+    name: "a zombie's result that was taken",
+    events: [
+      enqueued,
+      start("a"),
+      ...frozen,
+      start("b", { pid: 20, runtime: 20, attempt: 2 }),
+      end("b"),
+      end("a"),
+    ],
+    jobs: [job({ run: 2, attempt: 2, output: "c", errors: [failed(1, "worker lost", 6000)] })],
+    broken: ["completed by nobody"],
+  },
+  {
+    name: "a result that was taken though another run began after it",
+    events: [...well, start("b", { pid: 20, runtime: 20 }), alive("b")],
+    jobs: [job({ run: 2 })],
+    broken: ["fence"],
+  },
+  {
+    name: "a completed job that nobody ran",
+    events: [enqueued],
+    jobs: [job()],
+    broken: ["completed without a run"],
+  },
+  {
+    name: "an attempt that was charged and left no error",
+    events: [enqueued, start("a", { attempt: 2 }), end("a")],
+    jobs: [job({ attempt: 2, run: 2 })],
+    broken: ["attempts"],
+  },
+  {
+    name: "more attempts than there are",
+    events: [enqueued, start("a", { attempt: 4 }), end("a")],
+    jobs: [job({ attempt: 4, run: 4, errors: [1, 2, 3].map((attempt) => failed(attempt, "error")) })],
+    broken: ["attempts", "charged", "charged", "charged"],
+  },
+  {
+    name: "a snooze that nobody asked for",
+    events: well,
+    jobs: [job({ snoozes: 1, run: 2 })],
+    broken: ["attempts"],
+  },
+  {
+    name: "a job that is charged for a crash of its neighbour",
+    events: [enqueued, start("a"), start("b", { attempt: 2 }), end("b")],
+    jobs: [job({ attempt: 2, run: 2, output: "b", errors: [failed(1, "crash", 200)] })],
+    broken: ["charged"],
+  },
+  {
+    name: "a job that is charged for a process that did not die",
+    events: [enqueued, start("a"), start("b", { attempt: 2 }), end("b")],
+    jobs: [job({ attempt: 2, run: 2, output: "b", errors: [failed(1, "worker lost", 200)] })],
+    broken: ["charged"],
+  },
+  {
+    name: "a job whose process was killed, and that was charged for it, is well",
+    events: [
+      ...[enqueued, start("a"), { what: "kill", pid: 10, by: "injector" } as const],
+      ...[start("b", { attempt: 2, pid: 20, runtime: 20 }), end("b")],
+    ],
+    jobs: [job({ attempt: 2, run: 2, output: "b", errors: [failed(1, "worker lost", 250)] })],
+    broken: [],
+  },
+  {
+    name: "a job whose process was killed, and that was not charged for it",
+    events: [
+      ...[enqueued, start("a"), { what: "kill", pid: 10, by: "injector" } as const],
+      ...[start("b", { pid: 20, runtime: 20 }), end("b")],
+    ],
+    jobs: [job({ run: 2, output: "b" })],
+    broken: ["death not charged"],
+  },
+  {
+    name: "a worker program that died by itself",
+    events: [...well, { what: "died", pid: 10, why: "exit 1" }],
+    jobs: [job()],
+    broken: ["process died"],
+  },
+  {
+    name: "two jobs with one unique key",
+    events: [...well, start("b", { id: "2" }), end("b")],
+    jobs: [job({ key: "k" }), job({ id: "2", key: "k", output: "b" })],
+    broken: ["unique"],
+  },
+  {
+    name: "two jobs that held one unique key for a while",
+    events: well,
+    jobs: [job()],
+    more: { sharedKeys: ["jobs {1,2}"] },
+    broken: ["unique"],
+  },
+  {
+    name: "a tick that was taken twice",
+    events: [1, 2, 3].flatMap((n) => [start(`p${n}`, { id: `${n}`, kind: "periodic:p" }), end(`p${n}`)]),
+    jobs: [1, 2, 3].map((n) =>
+      job({
+        ...{ id: `${n}`, kind: "periodic:p", output: `p${n}`, tag: null },
+        ...{ enqueuedAt: BEGAN + n * 10, finishedAt: BEGAN + n * 10 + 5 },
+      })
+    ),
+    more: { periods: { p: 1000 } },
+    broken: ["tick twice"],
+  },
+  {
+    name: "two runs of a periodic at once",
+    events: [1, 2].flatMap((n) => [start(`p${n}`, { id: `${n}`, kind: "periodic:p" }), end(`p${n}`)]),
+    jobs: [1, 2].map((n) =>
+      job({
+        ...{ id: `${n}`, kind: "periodic:p", output: `p${n}`, tag: null },
+        ...{ enqueuedAt: BEGAN + n * 1000, finishedAt: BEGAN + n * 1000 + 1500 },
+      })
+    ),
+    more: { periods: { p: 1000 } },
+    broken: ["two runs of a periodic"],
+  },
+  {
+    name: "an effect that is there twice",
+    events: [enqueued, start("a", { kind: "effect" }), end("a")],
+    jobs: [job({ kind: "effect" })],
+    more: { effects: [{ jobId: "1", execution: "a" }, { jobId: "1", execution: "a" }] },
+    broken: ["effect"],
+  },
+  {
+    name: "an effect of a job that did not complete",
+    events: [enqueued, start("a", { kind: "effect" }), end("a", "throw")],
+    jobs: [job({ kind: "effect", state: "discarded", output: null, errors: [failed(1, "error")] })],
+    more: { effects: [{ jobId: "1", execution: "a" }] },
+    broken: ["effect"],
+  },
+];
+
+for (const { name, events, jobs, more, broken } of SAMPLES) {
+  Deno.test(`the proof of a run: ${name}`, () => assertEquals(rules(events, jobs, more), broken));
+}

@@ -1,0 +1,43 @@
+import type { Violation } from "./evidence.ts";
+import type { Execution, History } from "./history.ts";
+
+/** Whoever wrote so shortly before its process was killed was running when it was, in ms. */
+const SURELY_MS = 200;
+
+/** The death of a worker program spends an attempt of each job that ran in it; no handler is such a death. */
+export function deaths(history: History): Violation[] {
+  const found: Violation[] = [];
+  for (const [pid, { why }] of history.deaths) {
+    if (history.kills.has(pid) || history.leaves.has(pid)) continue;
+    found.push({
+      rule: "process died",
+      text: `the worker program ${pid} ended with ${why}, and nobody killed it`,
+    });
+  }
+  for (const execution of history.byName.values()) {
+    if (!surelyDiedWithProcess(history, execution)) continue;
+    const job = history.jobs.get(execution.id);
+    const charged = job?.errors.some((error) =>
+      error.class === "worker lost" && error.attempt === execution.attempt
+    );
+    // Its own transaction may have completed it just before.
+    if (job === undefined || charged === true || job.output === execution.execution) continue;
+    if (history.cancels.has(job.id)) continue;
+    const text =
+      `attempt ${execution.attempt} ran in ${execution.runtime} when it was killed, and was not charged`;
+    found.push({ rule: "death not charged", job: job.id, text });
+  }
+  return found;
+}
+
+function surelyDiedWithProcess(history: History, execution: Execution): boolean {
+  const { runtime, id, start, startAt, last, lastAt, ending } = execution;
+  const kill = history.kills.get(runtime);
+  if (kill === undefined || ending !== null || last > kill.place || kill.at - lastAt > SURELY_MS) {
+    return false;
+  }
+  const leave = history.leaves.get(runtime);
+  if (leave !== undefined && leave.place < kill.place) return false;
+  if (history.mayBeTakenForDead(runtime, startAt, kill.at)) return false;
+  return !history.of(id).some((other) => other.start > start && other.start < kill.place);
+}

@@ -1,0 +1,60 @@
+import type { FailureClass, JobState } from "../../../ports/mod.ts";
+import type { Line } from "../journal.ts";
+
+/** A job as the tables have it at the end. */
+export interface JobRow {
+  /** The id. */
+  readonly id: string;
+  /** The kind. */
+  readonly kind: string;
+  /** The state. */
+  readonly state: JobState;
+  /** How many tries were counted. */
+  readonly attempt: number;
+  /** How many there are. */
+  readonly maxAttempts: number;
+  /** How often it was claimed. */
+  readonly run: number;
+  /** How often it was snoozed. */
+  readonly snoozes: number;
+  /** The tag of its args; null for a periodic's. */
+  readonly tag: string | null;
+  /** Its unique key; null when it has none. */
+  readonly key: string | null;
+  /** Its failed attempts. */
+  readonly errors: readonly { readonly attempt: number; readonly class: FailureClass; readonly at: string }[];
+  /** Which execution's output was kept. */
+  readonly output: string | null;
+  /** When it was enqueued, ms since the epoch. */
+  readonly enqueuedAt: number;
+  /** When it ended, ms since the epoch; null when it has not. */
+  readonly finishedAt: number | null;
+}
+
+/** All that is known of a run when it is over: what happened, and what the tables say. */
+export interface Evidence {
+  /** The journal, in its order. */
+  readonly lines: readonly Line[];
+  /** Every job. */
+  readonly jobs: readonly JobRow[];
+  /** What handlers wrote in the transactions of `completeIn`. */
+  readonly effects: readonly { readonly jobId: string; readonly execution: string }[];
+  /** The tags of the orders that were committed. */
+  readonly orders: readonly string[];
+  /** The periods of the periodics, in ms, by name. */
+  readonly periods: Readonly<Record<string, number>>;
+  /** After how long without a heartbeat a process counts as lost, in ms. */
+  readonly lostAfterMs: number;
+  /** Unique keys that more than one live or completed job had, in one snapshot taken during the run. */
+  readonly sharedKeys: readonly string[];
+}
+
+/** A rule that was broken. */
+export interface Violation {
+  /** The rule, in a few words. */
+  readonly rule: string;
+  /** The job, if it is one's. */
+  readonly job?: string;
+  /** What was seen. */
+  readonly text: string;
+}

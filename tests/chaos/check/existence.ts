@@ -1,0 +1,52 @@
+import { isFinal } from "../../../ports/mod.ts";
+import { ORDER } from "../producers.ts";
+import type { Violation } from "./evidence.ts";
+import type { History } from "./history.ts";
+
+/** Every committed job exists and has ended; none that was rolled back ever existed. */
+export function existence(history: History): Violation[] {
+  const { evidence, jobs } = history;
+  const found: Violation[] = [];
+  for (const line of evidence.lines) {
+    if (line.what === "enqueued" && !jobs.has(line.id)) {
+      found.push({ rule: "lost", job: line.id, text: "its enqueue was acknowledged, and it is in no table" });
+    }
+    if (line.what !== "rolled back") continue;
+    if (jobs.has(line.id)) {
+      found.push({ rule: "rolled back", job: line.id, text: "its transaction rolled back, and it exists" });
+    }
+  }
+  for (const [id, executions] of history.executions) {
+    if (jobs.has(id)) continue;
+    found.push({ rule: "ran without a job", job: id, text: `${executions.length} runs, and no row` });
+  }
+  for (const job of evidence.jobs) {
+    if (isFinal(job.state) || isPeriodic(job.kind)) continue;
+    found.push({ rule: "stuck", job: job.id, text: `it is ${job.state} at the end` });
+  }
+  return [...found, ...orders(history)];
+}
+
+/** An order and its jobs commit together. */
+function orders({ evidence }: History): Violation[] {
+  const orders = new Set(evidence.orders);
+  const made = new Map(
+    evidence.jobs.filter(({ tag }) => tag?.startsWith(ORDER)).map((job) => [job.tag!, job]),
+  );
+  return [
+    ...[...orders].filter((tag) => !made.has(tag)).map((tag): Violation => ({
+      rule: "order without job",
+      text: `the order ${tag} was committed, and its job does not exist`,
+    })),
+    ...[...made].filter(([tag]) => !orders.has(tag)).map(([tag, job]): Violation => ({
+      rule: "job without order",
+      job: job.id,
+      text: `it exists, and its order ${tag} was never committed`,
+    })),
+  ];
+}
+
+/** Whether a kind is a periodic's. */
+export function isPeriodic(kind: string): boolean {
+  return kind.startsWith("periodic:");
+}

@@ -1,0 +1,15 @@
+import { answers } from "./answers.ts";
+import { attempts } from "./attempts.ts";
+import { deaths } from "./deaths.ts";
+import type { Evidence, Violation } from "./evidence.ts";
+import { existence } from "./existence.ts";
+import { History } from "./history.ts";
+import { once } from "./once.ts";
+import { runs } from "./runs.ts";
+
+/** Every rule that the evidence shows broken. */
+export function check(evidence: Evidence): { violations: Violation[]; history: History } {
+  const history = new History(evidence);
+  const rules = [existence, answers, runs, attempts, deaths, once];
+  return { history, violations: rules.flatMap((rule) => rule(history)) };
+}

@@ -1,0 +1,7 @@
+import type { JobContext, Json } from "../../../ports/mod.ts";
+import act from "./act.ts";
+
+/** The handler of the periodics, whose args are empty. */
+export default async function tick(_args: Json, ctx: JobContext): Promise<Json | void> {
+  return await act({ tag: ctx.kind, ms: 100, steps: [{ do: "return" }] }, ctx);
+}

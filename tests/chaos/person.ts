@@ -1,0 +1,92 @@
+import {
+  JobNotFoundError,
+  JobRunningError,
+  type JobState,
+  type JobSummary,
+  UniqueConflictError,
+} from "../../ports/mod.ts";
+import { pause } from "../conformance/eventually.ts";
+import { PERIODS } from "./kinds.ts";
+import { isOutage, type Shop } from "./producers.ts";
+import type { Random } from "./random.ts";
+
+const LOOKED_AT = 50;
+
+/** Someone at the tasks panel who cancels, retries and runs periodics. */
+export class Person {
+  readonly #shop: Shop;
+  readonly #random: Random;
+  #stopped = false;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(shop: Shop, random: Random) {
+    this.#shop = shop;
+    this.#random = random;
+  }
+
+  /** Begins. */
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** Does no more. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      await this.#act().catch((error) => this.#failed(error));
+      await pause(this.#random.integer(100, 900));
+    }
+  }
+
+  async #act(): Promise<void> {
+    const random = this.#random;
+    const action = random.next();
+    if (action < 0.4) return await this.#cancel(random.pick(["pending", "running", "running", "retryable"]));
+    if (action < 0.8) {
+      return await this.#retry(random.pick(["discarded", "cancelled", "completed", "running"]));
+    }
+    await this.#runPeriodic(random.pick(Object.keys(PERIODS)));
+  }
+
+  async #cancel(state: JobState): Promise<void> {
+    const job = await this.#one(state);
+    if (job === null) return;
+    const { result } = await this.#shop.runtime.cancel(job.id);
+    this.#shop.journal.write({ what: "cancel", id: job.id, result });
+  }
+
+  async #retry(state: JobState): Promise<void> {
+    const job = await this.#one(state);
+    // An effect that was completed exactly once would be made again, and rightly so.
+    if (job === null || (state === "completed" && job.kind.startsWith("effect"))) return;
+    this.#shop.journal.write({ what: "retry", id: job.id });
+    await this.#shop.runtime.retry(job.id);
+  }
+
+  async #runPeriodic(name: string): Promise<void> {
+    const { runtime, journal } = this.#shop;
+    let id: string | null = null;
+    try {
+      id = await runtime.runPeriodic(name);
+    } finally {
+      journal.write({ what: "run periodic", name, id });
+    }
+  }
+
+  async #one(state: JobState): Promise<JobSummary | null> {
+    const jobs = await this.#shop.runtime.list({ state, limit: LOOKED_AT });
+    const mine = jobs.filter((job) => !job.kind.startsWith("periodic:"));
+    return mine.length === 0 ? null : this.#random.pick(mine);
+  }
+
+  #failed(error: unknown): void {
+    if (isOutage(error)) return;
+    if (error instanceof JobRunningError || error instanceof JobNotFoundError) return;
+    if (error instanceof UniqueConflictError) return;
+    this.#shop.journal.write({ what: "odd", text: String((error as Error).stack ?? error) });
+  }
+}

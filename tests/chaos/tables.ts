@@ -1,0 +1,117 @@
+import type postgres from "postgres";
+import type { JobRow } from "./check/evidence.ts";
+
+/** The run's own tables. */
+const CREATE = `
+  create table {schema}.chaos_order (tag text primary key);
+  create table {schema}.chaos_effect (job_id bigint not null, execution text not null)`;
+
+const JOBS = `
+  select
+    id::text, kind, state, attempt, max_attempts, run, snoozes, args ->> 'tag' as tag,
+    encode(unique_key, 'hex') as key,
+    coalesce(errors, '[]')::text as errors, output ->> 'execution' as output,
+    extract(epoch from enqueued_at) * 1000 as enqueued_at, extract(epoch from finished_at) * 1000 as finished_at
+  from (
+    select id, kind, state, attempt, max_attempts, run, snoozes, args, unique_key, errors, null::jsonb as output,
+      enqueued_at, null::timestamptz as finished_at
+    from {schema}.job
+    union all
+    select id, kind, state, attempt, max_attempts, run, snoozes, args, unique_key, errors, output,
+      enqueued_at, finished_at
+    from {schema}.job_history
+  ) as every
+  order by id`;
+
+/** One statement sees one snapshot, so whatever two jobs it sees hold a key at the same time. */
+const SHARED_KEYS = `
+  select kind || ' ' || args::text as key, array_agg(id)::text as ids
+  from (
+    select id, kind, args, unique_key from {schema}.job
+    union all
+    select id, kind, args, unique_key from {schema}.job_history where state = 'completed'
+  ) as holders
+  where unique_key is not null
+  group by kind, args
+  having count(*) > 1`;
+
+const LEFT = `
+  select count(*)::int as left from {schema}.job where not starts_with(kind, 'periodic:')`;
+
+/** What a run reads of its database. */
+export class Tables {
+  readonly #sql: postgres.Sql;
+  readonly #schema: string;
+
+  constructor(sql: postgres.Sql, schema: string) {
+    this.#sql = sql;
+    this.#schema = schema;
+  }
+
+  /** Makes the run's own tables. */
+  async create(): Promise<void> {
+    await this.#query(CREATE);
+  }
+
+  /** Every job. */
+  async jobs(): Promise<JobRow[]> {
+    const rows = await this.#query(JOBS);
+    return rows.map((row) => ({
+      id: row.id,
+      kind: row.kind,
+      state: row.state,
+      attempt: row.attempt,
+      maxAttempts: row.max_attempts,
+      run: row.run,
+      snoozes: row.snoozes,
+      tag: row.tag,
+      key: row.key,
+      errors: JSON.parse(row.errors),
+      output: row.output,
+      enqueuedAt: Number(row.enqueued_at),
+      finishedAt: row.finished_at === null ? null : Number(row.finished_at),
+    }));
+  }
+
+  /** What handlers wrote with their completions. */
+  async effects(): Promise<{ jobId: string; execution: string }[]> {
+    const rows = await this.#query(`select job_id::text, execution from {schema}.chaos_effect`);
+    return rows.map((row) => ({ jobId: row.job_id, execution: row.execution }));
+  }
+
+  /** The tags of the orders. */
+  async orders(): Promise<string[]> {
+    return (await this.#query(`select tag from {schema}.chaos_order`)).map((row) => row.tag);
+  }
+
+  /** Unique keys that two jobs hold now. */
+  async sharedKeys(): Promise<string[]> {
+    return (await this.#query(SHARED_KEYS)).map((row) => `jobs ${row.ids} share the key ${row.key}`);
+  }
+
+  /** How many jobs have not ended, beside the periodics'. */
+  async left(): Promise<number> {
+    return (await this.#query(LEFT))[0]!.left;
+  }
+
+  /** After all workers have stopped: what still counts as running, and who is still on the record. */
+  async leftovers(): Promise<{ running: number; workers: number; marks: number }> {
+    const [row] = await this.#query(`
+      select
+        (select count(*)::int from {schema}.job where state = 'running') as running,
+        (select count(*)::int from {schema}.worker) as workers,
+        (select count(*)::int from {schema}.start_mark) as marks`);
+    return { running: row!.running, workers: row!.workers, marks: row!.marks };
+  }
+
+  /** How many connections there are beside the run's own. */
+  async connections(): Promise<number> {
+    const [row] = await this.#query(`
+      select count(*)::int as count from pg_stat_activity where application_name = 'millrace'`);
+    return row!.count;
+  }
+
+  async #query(text: string): Promise<postgres.RowList<postgres.Row[]>> {
+    return await this.#sql.unsafe(text.replaceAll("{schema}", this.#schema));
+  }
+}
