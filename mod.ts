@@ -137,7 +137,12 @@ export function createRuntime(options: CreateRuntimeOptions): PostgresRuntime {
   });
   const { composition } = runtime;
   const parts = () => [...(takesPart(composition) ? [OUTBOX] : []), ...composition.migrations.values()];
-  builder.complete({ jobs: runtime, recorder: outbox.recorder });
+  builder.complete({
+    jobs: runtime,
+    inspector: runtime,
+    eventTypes: composition.eventTypes,
+    recorder: outbox.recorder,
+  });
   return Object.assign(runtime, {
     database,
     recorder: outbox.recorder,
@@ -181,7 +186,8 @@ export function createMemoryRuntime(options: CreateMemoryRuntimeOptions): Record
     log,
   });
   const recorder = new MemoryRecorder({ jobs: runtime, composition: runtime.composition });
-  builder.complete({ jobs: runtime, recorder });
+  const { eventTypes } = runtime.composition;
+  builder.complete({ jobs: runtime, inspector: runtime, eventTypes, recorder });
   return Object.assign(runtime, { recorder: recorder as Recorder });
 }
 

@@ -28,7 +28,7 @@ const RUN_KEYS = [
   "memory",
   "ownThread",
 ] as const;
-const SUBSCRIPTION_KEYS = ["name", "types", "handler", "coalesce", "priority", ...RUN_KEYS];
+const SUBSCRIPTION_KEYS = ["name", "types", "exposure", "handler", "coalesce", "priority", ...RUN_KEYS];
 
 const SEGMENT = "[A-Za-z0-9_-]+";
 const TYPE = new RegExp(`^${SEGMENT}(?:\\.${SEGMENT})+$`);
@@ -79,6 +79,9 @@ export function subscriptionFaults(subscription: Subscription, queues: ReadonlyM
       );
     }
   }
+  if (subscription.exposure !== undefined && subscription.exposure !== "webhook") {
+    faults.push(`${name}: exposure is ${show(subscription.exposure)}, expected "webhook"`);
+  }
   if (coalesce !== undefined && typeof coalesce !== "boolean") {
     faults.push(`${name}: coalesce is ${show(coalesce)}, expected true or false`);
   }
@@ -94,6 +97,8 @@ export function unmatchedGlobFaults(
   types: ReadonlyMap<string, EventType>,
 ): string[] {
   if (!isRecord(subscription) || !Array.isArray(subscription.types)) return [];
+  // Which types are exposed is the other domains' affair, and may be none.
+  if (subscription.exposure !== undefined) return [];
   return subscription.types
     .filter((glob) => typeof glob === "string" && GLOB.test(glob))
     .filter((glob) => ![...types.keys()].some((type) => typeof type === "string" && matchesGlob(glob, type)))
@@ -102,6 +107,18 @@ export function unmatchedGlobFaults(
       return `${label("subscription", subscription.name)}: ${show(glob)} matches no declared event type, ` +
         `declared are ${declared}`;
     });
+}
+
+/** A subscription to exposed types alone, with those types in the place of its globs. */
+export function resolveExposure(
+  subscription: Subscription,
+  types: ReadonlyMap<string, EventType>,
+): Subscription {
+  if (subscription.exposure === undefined) return subscription;
+  const exposed = [...types.values()].filter(({ type, exposure }) =>
+    exposure === subscription.exposure && subscription.types.some((glob) => matchesGlob(glob, type))
+  );
+  return { ...subscription, types: exposed.map(({ type }) => type) };
 }
 
 /** The kind of a subscription's jobs. */

@@ -8,6 +8,7 @@ import {
 } from "./_declaration_faults.ts";
 import {
   eventTypeFaults,
+  resolveExposure,
   subscriptionFaults,
   subscriptionKind,
   unmatchedGlobFaults,
@@ -113,6 +114,7 @@ export function compose(input: CompositionInput, schedule: Schedule): Compositio
   }
   for (const subscription of subscriptions.values()) {
     kinds.set(subscription.name, subscriptionKind(subscription));
+    subscriptions.set(subscription.name, resolveExposure(subscription, eventTypes));
   }
   return { kinds, queues, periodics, eventTypes, subscriptions, eventKeepers, migrations };
 }

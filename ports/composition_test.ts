@@ -222,3 +222,26 @@ Deno.test("compose() tells of all faults of events at once, whoever declares the
   });
   assertEquals(faults.length, 5, faults.join("; "));
 });
+
+Deno.test("a subscription with an exposure gets the exposed types alone, be there none", () => {
+  const typed = (type: string, exposure?: "webhook") => ({
+    type,
+    description: "what happened",
+    subject: "its id",
+    ...(exposure === undefined ? {} : { exposure }),
+  });
+  const subscription = { name: "outside", types: ["*"], exposure: "webhook" as const, handler: () => {} };
+  const inside = { name: "inside", types: ["*"], handler: () => {} };
+  const types = [typed("a.b"), typed("a.c", "webhook")];
+  const composed = compose(
+    { registrars: [{ eventTypes: types, subscriptions: [subscription, inside] }] },
+    schedule,
+  );
+  assertEquals(composed.subscriptions.get("outside")!.types, ["a.c"]);
+  assertEquals(composed.subscriptions.get("inside")!.types, ["*"]);
+  assertEquals(
+    compose({ registrars: [{ subscriptions: [subscription] }] }, schedule).subscriptions.get("outside")!
+      .types,
+    [],
+  );
+});

@@ -89,6 +89,8 @@ export interface Subscription {
    * segments, elsewhere exactly one: `order.*` matches `order.placed` and `order.item.added`.
    */
   readonly types: readonly string[];
+  /** `webhook`: of those, only the types that are exposed to webhooks; there need be none. Default all. */
+  readonly exposure?: "webhook";
   /** A module whose default export gets a {@linkcode RecordedEvent}, or a function. As for a `Kind` otherwise. */
   readonly handler: EventHandler | string | URL;
   /** One job per subject and batch, for its latest event, where several wait. Default false: a job for every event. */

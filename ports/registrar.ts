@@ -1,5 +1,6 @@
 import type { Database, MigrationStep } from "./database.ts";
 import type { EventKeeper, EventType, Recorder, Subscription } from "./event.ts";
+import type { Inspector } from "./inspector.ts";
 import type { Jobs } from "./jobs.ts";
 import type { Kind, Periodic } from "./kind.ts";
 import type { Log } from "./log.ts";
@@ -40,6 +41,10 @@ export interface Parts {
   readonly database: Database;
   /** The queue. */
   readonly jobs: Jobs;
+  /** Looks at the jobs and mends them. */
+  readonly inspector: Inspector;
+  /** Every declared event type, by its name. */
+  readonly eventTypes: () => ReadonlyMap<string, EventType>;
   /** The outbox. */
   readonly recorder: Recorder;
   /** The process's log. */

@@ -1,5 +1,8 @@
 import {
+  type Composition,
   CompositionError,
+  type EventType,
+  type Inspector,
   type Jobs,
   type Parts,
   type Recorder,
@@ -12,6 +15,8 @@ import {
 export class PartsBuilder {
   #jobs: Jobs | undefined;
   #recorder: Recorder | undefined;
+  #inspector: Inspector | undefined;
+  #eventTypes: ReadonlyMap<string, EventType> | undefined;
   /** The parts. */
   readonly parts: Parts;
 
@@ -19,6 +24,7 @@ export class PartsBuilder {
   constructor(there: Pick<Parts, "database" | "log">) {
     const jobs = () => this.#jobs ?? tooEarly("jobs");
     const recorder = () => this.#recorder ?? tooEarly("recorder");
+    const inspector = () => this.#inspector ?? tooEarly("inspector");
     this.parts = {
       ...there,
       jobs: {
@@ -27,6 +33,16 @@ export class PartsBuilder {
         enqueueMany: (requests) => jobs().enqueueMany(requests),
         cancel: (id) => jobs().cancel(id),
       },
+      inspector: {
+        overview: (kind) => inspector().overview(kind),
+        list: (filter) => inspector().list(filter),
+        get: (id) => inspector().get(id),
+        retry: (id) => inspector().retry(id),
+        cancel: (id) => inspector().cancel(id),
+        periodic: () => inspector().periodic(),
+        runPeriodic: (name) => inspector().runPeriodic(name),
+      },
+      eventTypes: () => this.#eventTypes ?? tooEarly("eventTypes"),
       recorder: {
         with: (tx) => recorder().with(tx),
         record: (draft) => recorder().record(draft),
@@ -59,8 +75,10 @@ export class PartsBuilder {
   }
 
   /** All parts are there. */
-  complete(built: { readonly jobs: Jobs; readonly recorder: Recorder }): void {
+  complete(built: Omit<Parts, "database" | "log" | "eventTypes"> & Pick<Composition, "eventTypes">): void {
     this.#jobs = built.jobs;
+    this.#inspector = built.inspector;
+    this.#eventTypes = built.eventTypes;
     this.#recorder = built.recorder;
   }
 }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { fromBase64, toBase64 } from "./_base64.ts";
 
 /** The environment variable that holds the keys. */
@@ -22,11 +23,12 @@ export class SecretKeyError extends Error {
  */
 export class KeyRing {
   #ids: readonly string[];
-  #keys: ReadonlyMap<string, CryptoKey>;
+  #bytes: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+  #keys = new Map<string, Promise<CryptoKey>>();
 
-  private constructor(keys: ReadonlyMap<string, CryptoKey>) {
-    this.#keys = keys;
-    this.#ids = [...keys.keys()];
+  private constructor(bytes: ReadonlyMap<string, Uint8Array<ArrayBuffer>>) {
+    this.#bytes = bytes;
+    this.#ids = [...bytes.keys()];
   }
 
   /**
@@ -35,7 +37,7 @@ export class KeyRing {
    *
    * @throws {SecretKeyError} there is none, or one can't be read.
    */
-  static async read(text: string | undefined): Promise<KeyRing> {
+  static read(text: string | undefined): KeyRing {
     const entries = (text ?? "").split(",").map((entry) => entry.trim()).filter((entry) => entry !== "");
     if (entries.length === 0) {
       throw new SecretKeyError(
@@ -43,7 +45,7 @@ export class KeyRing {
           `every process. To make one: ${KEY_RECIPE}`,
       );
     }
-    const keys = new Map<string, CryptoKey>();
+    const keys = new Map<string, Uint8Array<ArrayBuffer>>();
     for (const [index, entry] of entries.entries()) {
       const colon = entry.indexOf(":");
       const bytes = fromBase64(entry.slice(colon + 1));
@@ -54,14 +56,14 @@ export class KeyRing {
           }. To make one: ${KEY_RECIPE}`,
         );
       }
-      const id = colon === -1 ? await fingerprint(bytes) : entry.slice(0, colon);
+      const id = colon === -1 ? fingerprint(bytes) : entry.slice(0, colon);
       if (!/^[A-Za-z0-9_-]{1,32}$/.test(id)) {
         throw new SecretKeyError(
           `Cannot use key ${index + 1} of ${KEY_VARIABLE}: its id is not 1 to 32 letters, digits, "_" or "-"`,
         );
       }
       if (keys.has(id)) throw new SecretKeyError(`Cannot use ${KEY_VARIABLE}: two keys have the id ${id}`);
-      keys.set(id, await crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]));
+      keys.set(id, bytes);
     }
     return new KeyRing(keys);
   }
@@ -76,7 +78,7 @@ export class KeyRing {
     const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
     const sealed = await crypto.subtle.encrypt(
       { name: "AES-GCM", iv: nonce, additionalData: new TextEncoder().encode(place) },
-      this.#keys.get(this.current)!,
+      (await this.#key(this.current))!,
       new TextEncoder().encode(text),
     );
     return [VERSION, this.current, toBase64(nonce), toBase64(new Uint8Array(sealed))].join(":");
@@ -96,7 +98,7 @@ export class KeyRing {
         `Cannot open a sealed secret of ${place}: it is not in the form of a sealed one`,
       );
     }
-    const key = this.#keys.get(id);
+    const key = await this.#key(id);
     if (key === undefined) {
       throw new SecretKeyError(
         `Cannot open a sealed secret of ${place}: it was sealed with the key ${id}, which is not in ${KEY_VARIABLE}`,
@@ -114,13 +116,23 @@ export class KeyRing {
     }
   }
 
+  #key(id: string): Promise<CryptoKey> | undefined {
+    const bytes = this.#bytes.get(id);
+    if (bytes === undefined) return undefined;
+    let key = this.#keys.get(id);
+    if (key === undefined) {
+      key = crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
+      this.#keys.set(id, key);
+    }
+    return key;
+  }
+
   /** The id of the key that sealed a text. */
   static sealedWith(sealed: string): string {
     return sealed.split(":")[1] ?? "";
   }
 }
 
-async function fingerprint(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return Array.from(digest.slice(0, 4), (byte) => byte.toString(16).padStart(2, "0")).join("");
+function fingerprint(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex").slice(0, 8);
 }

@@ -33,7 +33,7 @@ export type Verdict =
   /** Its name could not be resolved now. */
   | { readonly type: "unresolved"; readonly reason: string };
 
-const RESOLVE_MS_MAX = 4000;
+const RESOLVE_MS_MAX = 2000;
 /** An answer is kept for a moment: a fan-out resolves a name once and not once per delivery. */
 const KEPT_MS = 5000;
 const KEPT_MAX = 1000;

@@ -1,0 +1,77 @@
+import type { JobContext, Json, Permissions } from "../../ports/mod.ts";
+import { type AttemptFacts, factsOf, ofOutput, ofVerdict, type Result } from "./_classify.ts";
+import type { LoadedDelivery } from "./_delivery.ts";
+import type { SecretBox } from "./_secret_box.ts";
+import type { EgressGuard } from "./guard.ts";
+import type { PostInput, PostOutput } from "./post.ts";
+import type { WebhookSettings } from "./settings.ts";
+
+const POST = new URL("./post.ts", import.meta.url);
+const CALL_EXTRA_MS = 2000;
+
+/** What an attempt is made with. */
+export interface AttemptTools {
+  /** Says where it may go. */
+  readonly guard: EgressGuard;
+  /** Signs. */
+  readonly box: SecretBox;
+  /** Times. */
+  readonly settings: WebhookSettings;
+}
+
+/** Makes one attempt: checks, signs, sends, and says what follows. */
+export class Attempts {
+  readonly #tools: AttemptTools;
+  readonly #permissions: Permissions;
+
+  /** With these. */
+  constructor(tools: AttemptTools) {
+    this.#tools = tools;
+    this.#permissions = { net: true, denyNet: tools.guard.denied };
+  }
+
+  /**
+   * Makes it. `attempt` chooses among the addresses of a name, so that one which does not answer is not asked again and
+   * again.
+   *
+   * @throws what is no fault of the endpoint: no key for its secrets, no process to send from.
+   */
+  async make(
+    delivery: LoadedDelivery,
+    attempt: number,
+    ctx: JobContext,
+  ): Promise<{ readonly result: Result; readonly facts: AttemptFacts }> {
+    const { guard, box, settings } = this.#tools;
+    const { endpoint, messageId, body } = delivery;
+    const began = performance.now();
+    const verdict = await guard.check(endpoint.url);
+    const refused = ofVerdict(verdict);
+    if (refused !== null || verdict.type !== "allowed") {
+      const durationMs = Math.round(performance.now() - began);
+      return { result: refused!, facts: { status: null, durationMs, answer: null } };
+    }
+    const signer = await box.signer(delivery.endpointId, endpoint.secrets);
+    const nowMs = delivery.nowMs + performance.now() - delivery.loadedAt;
+    const signed = await signer.sign(messageId, Math.floor(nowMs / 1000), encoder.encode(body));
+    const input: PostInput = {
+      address: verdict.addresses[(attempt - 1) % verdict.addresses.length]!,
+      url: verdict.target.url.href,
+      headers: {
+        "content-type": "application/json",
+        "user-agent": "Millrace-Webhooks",
+        accept: "*/*",
+        ...signed,
+      },
+      body,
+      timeoutMs: settings.requestMs,
+    };
+    const options = { permissions: this.#permissions, timeout: settings.requestMs + CALL_EXTRA_MS };
+    const output = await ctx.call(POST, input as unknown as Json, options) as unknown as PostOutput;
+    return {
+      result: ofOutput(output, nowMs + output.durationMs, settings.retryAfterMs),
+      facts: factsOf(output),
+    };
+  }
+}
+
+const encoder = new TextEncoder();

@@ -1,0 +1,62 @@
+import type { Verdict } from "./guard.ts";
+import type { PostOutput } from "./post.ts";
+import { retryAfterMs } from "./_retry_after.ts";
+
+/** What follows from an attempt. */
+export type Result =
+  | { readonly type: "delivered" }
+  /** Again on the schedule. */
+  | { readonly type: "retry"; readonly error: string }
+  /** Again when the receiver asked for it; no attempt is spent. */
+  | { readonly type: "later"; readonly error: string; readonly askedMs: number }
+  /** Never again; with `isGone` nothing at all goes there any more. */
+  | { readonly type: "discard"; readonly error: string; readonly isGone: boolean };
+
+/** What is known of an attempt, for the log. */
+export interface AttemptFacts {
+  /** The answer's status; null without one. */
+  readonly status: number | null;
+  /** How long it took, in ms. */
+  readonly durationMs: number;
+  /** The first part of the answer. */
+  readonly answer: string | null;
+}
+
+/** What follows from what the guard says; null when the URL may be sent to. */
+export function ofVerdict(verdict: Verdict): Exclude<Result, { type: "delivered" }> | null {
+  switch (verdict.type) {
+    case "allowed":
+      return null;
+    case "refused":
+      return { type: "discard", error: `the URL is refused: ${verdict.reason}`, isGone: false };
+    case "unresolved":
+      return { type: "retry", error: verdict.reason };
+  }
+}
+
+/** What follows from an answer, or from what came instead of one. */
+export function ofOutput(output: PostOutput, nowMs: number, retryAfterMax: number): Result {
+  if (output.type === "failed") {
+    return output.reason === "denied"
+      ? { type: "discard", error: `the URL is refused: ${output.message}`, isGone: false }
+      : { type: "retry", error: output.message };
+  }
+  const { status } = output;
+  const error = `the receiver answered ${status}`;
+  if (status >= 200 && status < 300) return { type: "delivered" };
+  if (status === 410) return { type: "discard", error: `${error}: gone`, isGone: true };
+  if (status === 429 || status === 503) {
+    const askedMs = retryAfterMs(output.retryAfter, nowMs, retryAfterMax);
+    if (askedMs !== null) return { type: "later", error: `${error}, and to wait`, askedMs };
+  }
+  if (status === 408 || status === 429 || status >= 500) return { type: "retry", error };
+  if (status < 400) return { type: "discard", error: `${error}: redirects are not followed`, isGone: false };
+  return { type: "discard", error, isGone: false };
+}
+
+/** The facts of an answer, or of what came instead. */
+export function factsOf(output: PostOutput): AttemptFacts {
+  return output.type === "answered"
+    ? { status: output.status, durationMs: output.durationMs, answer: output.answer }
+    : { status: null, durationMs: output.durationMs, answer: null };
+}

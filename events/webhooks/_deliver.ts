@@ -1,0 +1,111 @@
+import { discard, type Handler, type JobContext, type Json } from "../../ports/mod.ts";
+import type { AttemptFacts, Result } from "./_classify.ts";
+import { deliverInOrder } from "./_deliver_in_order.ts";
+import type { DeliveryKey, LoadedDelivery } from "./_delivery.ts";
+import { type DeliverTools, end, keyOnly, later, tellHealth } from "./_delivery_ends.ts";
+import { TEST_REPLAY } from "./_test_message.ts";
+import { delayMs } from "./settings.ts";
+
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
+
+/** The handler of `webhook.deliver`. */
+export function deliverHandler(tools: DeliverTools): Handler {
+  return async (args, ctx) => {
+    const delivery = await tools.deliveries.load(keyOf(args));
+    if (delivery === null) throw discard("its endpoint or its record is gone");
+    if (delivery.state === "delivered") return { delivered: true };
+    if (delivery.state === "discarded") throw discard(delivery.reason ?? "it was discarded");
+    if (!delivery.endpoint.isEnabled) {
+      throw await end(
+        tools,
+        delivery,
+        null,
+        `the endpoint is disabled: ${delivery.endpoint.disabledReason ?? "by hand"}`,
+      );
+    }
+    if (delivery.endpoint.isOrdered && delivery.replay !== TEST_REPLAY) {
+      return await deliverInOrder(tools, delivery, ctx);
+    }
+    return await deliverByItself(tools, delivery, ctx);
+  };
+}
+
+async function deliverByItself(
+  tools: DeliverTools,
+  delivery: LoadedDelivery,
+  ctx: JobContext,
+): Promise<Json> {
+  const { turns, health, settings } = tools;
+  const { endpointId, endpoint } = delivery;
+  // A person who sends a test wants to know now.
+  const isProbe = endpoint.isFailing && endpoint.pauseMs !== null && delivery.replay !== TEST_REPLAY;
+  if (isProbe && endpoint.pauseMs! > 0) throw await later(tools, delivery, endpoint.pauseMs!);
+  const turn = await turns.take(endpointId, settings.inFlight);
+  if (turn.type === "later") throw await later(tools, delivery, turn.inMs);
+  try {
+    // It may have begun to fail while this one waited for its turn.
+    const pauseMs = isProbe || delivery.replay === TEST_REPLAY ? 0 : health.pauseMs(endpointId);
+    if (pauseMs > 0) throw await later(tools, delivery, pauseMs);
+    const lease = isProbe ? await health.lease(endpointId) : null;
+    if (lease !== null && !("renew" in lease)) {
+      throw await later(tools, delivery, Math.max(lease.pauseMs, lease.busyMs, settings.scheduleMs[0]! / 10));
+    }
+    try {
+      const { result, facts } = await tools.attempts.make(delivery, ctx.attempt, ctx);
+      return await settle(tools, delivery, result, facts, ctx);
+    } finally {
+      await lease?.giveBack();
+    }
+  } finally {
+    turn.leave();
+  }
+}
+
+async function settle(
+  tools: DeliverTools,
+  delivery: LoadedDelivery,
+  result: Result,
+  facts: AttemptFacts,
+  ctx: JobContext,
+): Promise<Json> {
+  const { health, settings, deliveries } = tools;
+  const { attempt } = ctx;
+  await tellHealth(health, delivery, result);
+  if (result.type === "delivered") {
+    await deliveries.write({
+      ...keyOnly(delivery),
+      state: "delivered",
+      reason: null,
+      attempts: attempt,
+      entry: { ...facts, attempt, error: null },
+    });
+    return { delivered: true };
+  }
+  const isLast = result.type === "retry" && (attempt >= ctx.maxAttempts || delivery.replay === TEST_REPLAY);
+  const made = { ...facts, attempt, error: result.error };
+  if (result.type === "discard" || isLast) throw await end(tools, delivery, made, result.error);
+  if (result.type === "later") {
+    // The later of our schedule and what was asked, so that an answer can't make a hot loop.
+    throw await later(tools, delivery, Math.max(result.askedMs, delayMs(settings, attempt)), made);
+  }
+  await deliveries.write({
+    ...keyOnly(delivery),
+    state: "waiting",
+    reason: null,
+    attempts: attempt,
+    entry: made,
+  });
+  throw new Error(result.error);
+}
+
+function keyOf(args: Json): DeliveryKey {
+  const { endpoint_id: endpointId, event_id: messageId, replay_id: replay = "" } = args as Record<
+    string,
+    unknown
+  >;
+  if (
+    typeof endpointId !== "string" || typeof messageId !== "string" || typeof replay !== "string" ||
+    !UUID.test(endpointId) || !UUID.test(messageId)
+  ) throw discard("its args name no delivery, expected endpoint_id and event_id");
+  return { endpointId, messageId, replay };
+}

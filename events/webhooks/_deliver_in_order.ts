@@ -1,0 +1,86 @@
+import { discard, type JobContext, type Json } from "../../ports/mod.ts";
+import type { LoadedDelivery } from "./_delivery.ts";
+import { type DeliverTools, end, keyOnly, later, tellHealth } from "./_delivery_ends.ts";
+import type { Lease } from "./_endpoint_health.ts";
+import { delayMs } from "./settings.ts";
+
+/** So long after its start a job begins no further attempt: the last one must end within the job's limit. */
+const WORK_MS_MAX = 3000;
+
+/**
+ * Delivers in the order of the fan-out. Whoever has the endpoint's lease works through its backlog, whichever job that
+ * belongs to, so attempts are counted on the delivery and not on its job. The first that fails holds up the rest.
+ */
+export async function deliverInOrder(
+  tools: DeliverTools,
+  own: LoadedDelivery,
+  ctx: JobContext,
+): Promise<Json> {
+  const { turns, health, settings } = tools;
+  const { endpointId, endpoint } = own;
+  if (endpoint.pauseMs !== null && endpoint.pauseMs > 0) throw await later(tools, own, endpoint.pauseMs);
+  const turn = await turns.take(endpointId, 1);
+  if (turn.type === "later") throw await later(tools, own, turn.inMs);
+  try {
+    const lease = await health.lease(endpointId);
+    if (!("renew" in lease)) {
+      // Another process works through the backlog, this delivery perhaps among it.
+      throw await later(
+        tools,
+        own,
+        lease.pauseMs > 0 ? lease.pauseMs : Math.min(lease.busyMs, settings.scheduleMs[0]!),
+      );
+    }
+    try {
+      await workThrough(tools, own, lease, ctx);
+    } finally {
+      await lease.giveBack();
+    }
+  } finally {
+    turn.leave();
+  }
+  const now = await tools.deliveries.load(keyOnly(own));
+  if (now === null) throw discard("its endpoint or its record is gone");
+  if (now.state === "delivered") return { delivered: true };
+  if (now.state === "discarded") throw discard(now.reason ?? "it was discarded");
+  throw await later(tools, now, Math.max(now.endpoint.pauseMs ?? 0, settings.scheduleMs[0]! / 10));
+}
+
+/** Delivers the first of the line again and again: until one fails, the own one is done, or the time is up. */
+async function workThrough(
+  tools: DeliverTools,
+  own: LoadedDelivery,
+  lease: Lease,
+  ctx: JobContext,
+): Promise<void> {
+  const began = performance.now();
+  for (let isFirst = true; !ctx.signal.aborted && performance.now() - began < WORK_MS_MAX; isFirst = false) {
+    if (!isFirst && !await lease.renew()) return;
+    const next = await tools.deliveries.first(own.endpointId);
+    if (next === null || !await attemptFirst(tools, next, ctx)) return;
+    if (next.messageId === own.messageId && next.replay === own.replay) return;
+  }
+}
+
+/** True when the next one may follow. */
+async function attemptFirst(tools: DeliverTools, next: LoadedDelivery, ctx: JobContext): Promise<boolean> {
+  const { health, settings, deliveries, attempts } = tools;
+  const { result, facts } = await attempts.make(next, next.attempts + 1, ctx);
+  const attempt = next.attempts + 1;
+  if (result.type === "delivered" || result.type === "discard") await tellHealth(health, next, result);
+  if (result.type === "delivered") {
+    const entry = { ...facts, attempt, error: null };
+    await deliveries.write({ ...keyOnly(next), state: "delivered", reason: null, attempts: attempt, entry });
+    return true;
+  }
+  const entry = { ...facts, attempt, error: result.error };
+  if (result.type === "discard" || (result.type === "retry" && attempt >= settings.maxAttempts)) {
+    await end(tools, next, entry, result.error);
+    return result.type !== "discard" || !result.isGone;
+  }
+  const spent = result.type === "retry" ? attempt : next.attempts;
+  await deliveries.write({ ...keyOnly(next), state: "waiting", reason: null, attempts: spent, entry });
+  const askedMs = result.type === "later" ? result.askedMs : 0;
+  await health.failed(next.endpointId, true, Math.max(askedMs, delayMs(settings, attempt)));
+  return false;
+}

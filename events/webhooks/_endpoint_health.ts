@@ -1,0 +1,169 @@
+import type { Database, Log } from "../../ports/mod.ts";
+import type { WebhookSettings } from "./settings.ts";
+
+/** Taken only when nobody has it, the endpoint is enabled and its pause is over. */
+const TAKE = `
+  update {schema}.webhook_endpoint
+  set busy_until = clock_timestamp() + $3::float8 * interval '1 ms', busy_by = $2::text::uuid
+  where id = $1::text::uuid
+    and enabled
+    and (busy_until is null or busy_until <= clock_timestamp() or busy_by = $2::text::uuid)
+    and (next_probe_at is null or next_probe_at <= clock_timestamp())
+  returning id`;
+
+const LEFT = `
+  select
+    extract(epoch from next_probe_at - clock_timestamp())::float8 * 1000 as pause_ms,
+    extract(epoch from busy_until - clock_timestamp())::float8 * 1000 as busy_ms
+  from {schema}.webhook_endpoint
+  where id = $1::text::uuid`;
+
+const GIVE_BACK = `
+  update {schema}.webhook_endpoint
+  set busy_until = null, busy_by = null
+  where id = $1::text::uuid and busy_by = $2::text::uuid`;
+
+const SUCCEEDED = `
+  update {schema}.webhook_endpoint
+  set failing_since = null, failures = 0, next_probe_at = null
+  where id = $1::text::uuid and failing_since is not null
+  returning id`;
+
+/**
+ * Failures that come while the endpoint pauses already were under way before: they count as one. The pause doubles with
+ * each probe that fails.
+ */
+const FAILED = `
+  with before as (
+    select
+      id, enabled, failures,
+      coalesce(failing_since, clock_timestamp()) as failing_since,
+      next_probe_at > clock_timestamp() is true as pauses
+    from {schema}.webhook_endpoint
+    where id = $1::text::uuid
+    for no key update
+  )
+  update {schema}.webhook_endpoint as endpoint
+  set
+    failing_since = before.failing_since,
+    failures = case when before.pauses then before.failures else before.failures + 1 end,
+    next_probe_at = case when $2::text::boolean then greatest(
+      endpoint.next_probe_at,
+      case when not before.pauses then
+        clock_timestamp() + least($4::float8, $3::float8 * 2 ^ least(before.failures, 30)) * interval '1 ms'
+      end,
+      clock_timestamp() + $5::float8 * interval '1 ms'
+    ) else endpoint.next_probe_at end,
+    enabled = before.enabled and before.failing_since > clock_timestamp() - $6::float8 * interval '1 ms',
+    disabled_reason = case
+      when before.enabled and before.failing_since <= clock_timestamp() - $6::float8 * interval '1 ms'
+        then 'nothing but failures since ' || to_char(before.failing_since at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')
+      else endpoint.disabled_reason
+    end
+  from before
+  where endpoint.id = before.id
+  returning
+    before.enabled and not endpoint.enabled as was_disabled,
+    endpoint.disabled_reason,
+    extract(epoch from endpoint.next_probe_at - clock_timestamp())::float8 * 1000 as pause_ms`;
+
+const DISABLE = `
+  update {schema}.webhook_endpoint
+  set enabled = false, disabled_reason = $2::text
+  where id = $1::text::uuid and enabled
+  returning id`;
+
+/** The lease of one delivery to an endpoint that takes one at a time. */
+export interface Lease {
+  /** Renews it for one more attempt. False when it was lost, or the endpoint was disabled. */
+  renew(): Promise<boolean>;
+  /** Gives it back. */
+  giveBack(): Promise<void>;
+}
+
+/** Why there is no lease now. */
+export interface Occupied {
+  /** For how long the endpoint pauses, in ms; 0 when it does not. */
+  readonly pauseMs: number;
+  /** For how long another has the lease at most, in ms. */
+  readonly busyMs: number;
+}
+
+/** Knows how endpoints are: failing, pausing, busy, disabled. */
+export class EndpointHealth {
+  readonly #database: Database;
+  readonly #settings: WebhookSettings;
+  readonly #log: Log;
+  readonly #pausedUntil = new Map<string, number>();
+
+  /** On this database. */
+  constructor(database: Database, settings: WebhookSettings, log: Log) {
+    this.#database = database;
+    this.#settings = settings;
+    this.#log = log;
+  }
+
+  /** The lease of an endpoint, or for how long it pauses or is busy. */
+  async lease(endpointId: string): Promise<Lease | Occupied> {
+    const token = crypto.randomUUID();
+    const take = async () =>
+      (await this.#database.query(TAKE, [endpointId, token, this.#settings.leaseMs])).length > 0;
+    if (await take()) {
+      return {
+        renew: take,
+        giveBack: async () => void await this.#database.query(GIVE_BACK, [endpointId, token]),
+      };
+    }
+    const [left] = await this.#database.query(LEFT, [endpointId]);
+    return {
+      pauseMs: Math.max(0, Number(left?.pause_ms ?? 0)),
+      busyMs: Math.max(0, Number(left?.busy_ms ?? 0)),
+    };
+  }
+
+  /** For how long an endpoint pauses, in ms, as far as this process has seen it fail; 0 when it does not. */
+  pauseMs(endpointId: string): number {
+    const until = this.#pausedUntil.get(endpointId);
+    if (until === undefined) return 0;
+    const leftMs = until - performance.now();
+    if (leftMs <= 0) this.#pausedUntil.delete(endpointId);
+    return Math.max(0, leftMs);
+  }
+
+  /** A delivery went well: the endpoint fails no longer. */
+  async succeeded(endpointId: string): Promise<void> {
+    this.#pausedUntil.delete(endpointId);
+    const [row] = await this.#database.query(SUCCEEDED, [endpointId]);
+    if (row !== undefined) this.#log.info("a webhook endpoint works again", { endpointId });
+  }
+
+  /** A delivery failed. With `pauses` the others wait, at least `askedMs`. Disables the endpoint when it has failed for too long. */
+  async failed(endpointId: string, pauses: boolean, askedMs: number): Promise<void> {
+    const { scheduleMs, probeMs, disableAfterMs } = this.#settings;
+    const [row] = await this.#database.query(FAILED, [
+      endpointId,
+      String(pauses),
+      Math.min(scheduleMs[0]!, probeMs),
+      probeMs,
+      askedMs,
+      disableAfterMs,
+    ]);
+    if (typeof row?.pause_ms === "number") {
+      this.#pausedUntil.set(endpointId, performance.now() + row.pause_ms);
+    }
+    if (row?.was_disabled === true) this.#tell(endpointId, String(row.disabled_reason));
+  }
+
+  /** Nothing goes there any more, until a person says so. */
+  async disable(endpointId: string, reason: string): Promise<void> {
+    const [row] = await this.#database.query(DISABLE, [endpointId, reason]);
+    if (row !== undefined) this.#tell(endpointId, reason);
+  }
+
+  #tell(endpointId: string, reason: string): void {
+    this.#log.error(
+      "a webhook endpoint was disabled: what waits for it is discarded, new events pass it by until it is enabled again",
+      { endpointId, reason },
+    );
+  }
+}

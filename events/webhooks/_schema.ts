@@ -1,0 +1,70 @@
+import type { MigrationStep, PartMigrations } from "../../ports/mod.ts";
+
+const CREATE_WEBHOOKS = `
+create table {schema}.webhook_endpoint (
+  id uuid primary key default gen_random_uuid(),
+  url text not null,
+  description text not null,
+  owner_id text,
+  event_types jsonb not null,
+  signature text not null check (signature in ('v1', 'v1a')),
+  -- Sealed, newest first: [{ "sealed": text, "expires_at": timestamptz or null }].
+  secrets jsonb not null,
+  public_key text,
+  ordered boolean not null,
+  enabled boolean not null default true,
+  disabled_reason text,
+  created_at timestamptz not null default clock_timestamp(),
+  -- Since when nothing but failures came back; null when the last delivery went well.
+  failing_since timestamptz,
+  failures int not null default 0,
+  next_probe_at timestamptz,
+  -- The lease of the one delivery that is under way to a failing or ordered endpoint.
+  busy_until timestamptz,
+  busy_by uuid
+) with (fillfactor = 70);
+
+-- What is sent, once for all endpoints. A text and not JSON: every attempt sends and signs the same bytes.
+create table {schema}.webhook_message (
+  id uuid primary key,
+  type text not null,
+  body text not null,
+  created_at timestamptz not null default clock_timestamp()
+);
+
+create table {schema}.webhook_delivery (
+  endpoint_id uuid not null,
+  message_id uuid not null,
+  -- Empty for the delivery of the fan-out, the id of the replay otherwise.
+  replay text not null,
+  seq bigint not null generated always as identity,
+  job_id text not null,
+  state text not null default 'waiting' check (state in ('waiting', 'delivered', 'discarded')),
+  reason text,
+  attempts int not null default 0,
+  log jsonb not null default '[]',
+  created_at timestamptz not null default clock_timestamp(),
+  -- When it was last put in line: by the fan-out, or by a person.
+  queued_at timestamptz not null default clock_timestamp(),
+  ended_at timestamptz,
+  primary key (endpoint_id, message_id, replay)
+) with (
+  fillfactor = 80,
+  autovacuum_vacuum_scale_factor = 0,
+  autovacuum_vacuum_threshold = 10000,
+  autovacuum_vacuum_cost_delay = 0
+);
+create unique index webhook_delivery_seq on {schema}.webhook_delivery (seq);
+create index webhook_delivery_log on {schema}.webhook_delivery (endpoint_id, seq);
+create index webhook_delivery_message on {schema}.webhook_delivery (message_id);
+create index webhook_delivery_waiting on {schema}.webhook_delivery (endpoint_id, seq) where state = 'waiting'`;
+
+const DROP_WEBHOOKS = `
+drop table {schema}.webhook_delivery, {schema}.webhook_message, {schema}.webhook_endpoint`;
+
+const STEPS: readonly MigrationStep[] = [
+  { version: 1, name: "create webhooks", up: CREATE_WEBHOOKS, down: DROP_WEBHOOKS },
+];
+
+/** The history of the tables of webhooks. */
+export const WEBHOOKS: PartMigrations = { part: "webhooks", steps: STEPS };

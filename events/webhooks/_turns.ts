@@ -1,0 +1,101 @@
+/** What an endpoint has under way in this process. */
+interface Line {
+  underWay: number;
+  readonly waiting: ((goes: boolean) => void)[];
+  /** How long a delivery takes, in ms, the last ones counting most. */
+  typicalMs: number;
+  /** When the next one that is sent away may come back. */
+  nextTurnAt: number;
+  /** Since when nobody has been here. */
+  idleSince: number;
+}
+
+/** A slot was taken, or there is none within so many ms. */
+export type Turn =
+  | { readonly type: "go"; readonly leave: () => void }
+  | { readonly type: "later"; readonly inMs: number };
+
+/** Longer than this nobody waits in a slot of the queue: other endpoints have use for it. */
+const WAIT_MS_MAX = 1000;
+const LATER_MS_MIN = 250;
+const LATER_MS_MAX = 60_000;
+const TYPICAL_MS_FIRST = 50;
+const LINES_MAX = 1000;
+
+/**
+ * Bounds how many deliveries to one endpoint are under way in this process. A few wait for their turn; the rest is sent
+ * away and comes back one after the other as the endpoint takes them, so that a large backlog fills no queue.
+ */
+export class Turns {
+  #lines = new Map<string, Line>();
+
+  /** Takes a turn of an endpoint that may have so many at once. */
+  async take(endpointId: string, most: number): Promise<Turn> {
+    const line = this.#line(endpointId);
+    if (line.underWay < most) return this.#go(line);
+    if ((line.waiting.length + 1) * line.typicalMs / most <= WAIT_MS_MAX && line.waiting.length < 2 * most) {
+      if (await this.#wait(line)) return this.#going(line);
+    }
+    const now = performance.now();
+    line.nextTurnAt = Math.max(line.nextTurnAt, now + LATER_MS_MIN) + line.typicalMs / most;
+    if (line.nextTurnAt > now + LATER_MS_MAX) line.nextTurnAt = now + LATER_MS_MAX;
+    return { type: "later", inMs: line.nextTurnAt - now };
+  }
+
+  #wait(line: Line): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        line.waiting.splice(line.waiting.indexOf(tell), 1);
+        resolve(false);
+      }, WAIT_MS_MAX);
+      const tell = (goes: boolean): void => {
+        clearTimeout(timer);
+        resolve(goes);
+      };
+      line.waiting.push(tell);
+    });
+  }
+
+  #go(line: Line): Turn {
+    line.underWay++;
+    return this.#going(line);
+  }
+
+  #going(line: Line): Turn {
+    const began = performance.now();
+    return {
+      type: "go",
+      leave: () => {
+        line.typicalMs = 0.8 * line.typicalMs + 0.2 * (performance.now() - began);
+        const next = line.waiting.shift();
+        // The slot is handed on.
+        if (next !== undefined) return next(true);
+        line.underWay--;
+        line.idleSince = performance.now();
+      },
+    };
+  }
+
+  #line(endpointId: string): Line {
+    let line = this.#lines.get(endpointId);
+    if (line === undefined) {
+      if (this.#lines.size >= LINES_MAX) this.#forgetIdle();
+      line = {
+        underWay: 0,
+        waiting: [],
+        typicalMs: TYPICAL_MS_FIRST,
+        nextTurnAt: 0,
+        idleSince: performance.now(),
+      };
+      this.#lines.set(endpointId, line);
+    }
+    return line;
+  }
+
+  #forgetIdle(): void {
+    const oldest = performance.now() - LATER_MS_MAX;
+    for (const [id, line] of this.#lines) {
+      if (line.underWay === 0 && line.idleSince < oldest) this.#lines.delete(id);
+    }
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * Outgoing webhooks: events, signed by the Standard Webhooks specification, delivered to the endpoints of others, retried,
+ * and kept away from one's own network. {@linkcode Webhooks} is a registrar and the operations on endpoints; the
+ * receiver's side is `@millrace/millrace/webhooks/verify`.
+ *
+ * @module
+ */
+export { SecretKeyError } from "./_key_ring.ts";
+export {
+  type Delivery,
+  type DeliveryAttempt,
+  type DeliveryFilter,
+  type Endpoint,
+  type EndpointChanges,
+  EndpointDisabledError,
+  type EndpointDraft,
+  EndpointNotFoundError,
+  type EndpointSecret,
+  InvalidEndpointError,
+  type ReplayRequest,
+} from "./endpoint.ts";
+export type { EgressOptions } from "./guard.ts";
+export { DEFAULT_WEBHOOK_SETTINGS, type WebhookSettings } from "./settings.ts";
+export { Webhooks, type WebhooksOptions } from "./webhooks.ts";

@@ -1,0 +1,318 @@
+import {
+  type EventType,
+  InvalidOptionError,
+  type JobId,
+  type Json,
+  type Parts,
+  type Registrar,
+  RuntimeStateError,
+} from "../../ports/mod.ts";
+import { Attempts } from "./_attempt.ts";
+import { deliverHandler } from "./_deliver.ts";
+import { Deliveries } from "./_delivery.ts";
+import { EndpointHealth } from "./_endpoint_health.ts";
+import { Endpoints } from "./_endpoints.ts";
+import { FANOUT_SUBSCRIPTION, fanOutHandler } from "./_fan_out.ts";
+import { KEY_VARIABLE, KeyRing } from "./_key_ring.ts";
+import { DELIVER_KIND, queueDeliveries } from "./_queue_deliveries.ts";
+import { redeliver } from "./_redeliver.ts";
+import { REPLAY_KIND, replayHandler } from "./_replay.ts";
+import { keepUndelivered, RETENTION_PERIODIC, retentionHandler } from "./_retention.ts";
+import { WEBHOOKS } from "./_schema.ts";
+import { SecretBox } from "./_secret_box.ts";
+import { insertTestMessage, TEST_REPLAY } from "./_test_message.ts";
+import { Turns } from "./_turns.ts";
+import {
+  type Delivery,
+  type DeliveryFilter,
+  type Endpoint,
+  type EndpointChanges,
+  EndpointDisabledError,
+  type EndpointDraft,
+  type EndpointSecret,
+  type ReplayRequest,
+} from "./endpoint.ts";
+import { EgressGuard, type EgressOptions } from "./guard.ts";
+import { delayMs, JOB_MS_MAX, resolveWebhookSettings, type WebhookSettings } from "./settings.ts";
+
+/** How webhooks work. */
+export interface WebhooksOptions {
+  /**
+   * The keys that secrets are sealed with: base64 of 32 bytes, with an id before it if wanted (`2026:...`), several
+   * separated by commas, of which the first seals. Default the environment variable `MILLRACE_SECRET_KEY`.
+   */
+  readonly secretKey?: string;
+  /** Where they may go. Default https to the public Internet. */
+  readonly egress?: EgressOptions;
+  /** The queue of the fan-out and the deliveries, of the queue table. Default `webhooks`. */
+  readonly queue?: string;
+  /** Times and bounds; each has a default. */
+  readonly settings?: Partial<WebhookSettings>;
+}
+
+const QUEUE_DEFAULT = "webhooks";
+const REPLAY_DEFAULT = 10_000;
+const REPLAY_MAX = 100_000;
+const REPLAY_TIMEOUT_MS = 10 * 60 * 1000;
+const RETENTION_MS = 60 * 60 * 1000;
+
+interface Bound {
+  readonly parts: Parts;
+  readonly endpoints: Endpoints;
+}
+
+/**
+ * Outgoing webhooks: a registrar for the composition, and the operations for the application. The operations work once
+ * a runtime was built with the registrar, and need not wait for its start.
+ *
+ * @example
+ * ```ts ignore
+ * import { createRuntime } from "@millrace/millrace";
+ * import { Webhooks } from "@millrace/millrace/webhooks";
+ *
+ * const webhooks = new Webhooks();
+ * const millrace = createRuntime({
+ *   url,
+ *   registrars: [orders, webhooks.registrar],
+ *   queues: [{ name: "default", concurrency: 5 }, { name: "webhooks", concurrency: 100 }],
+ * });
+ * const { endpoint, secret } = await webhooks.create({ url: "https://hooks.example/in", eventTypes: ["order.*"] });
+ * ```
+ */
+export class Webhooks {
+  /** What goes into the composition's registrars. */
+  readonly registrar: (parts: Parts) => Registrar;
+  readonly #options: WebhooksOptions;
+  readonly #settings: WebhookSettings;
+  readonly #guard: EgressGuard;
+  #bound: Bound | null = null;
+
+  /**
+   * Reads the options; connects nothing.
+   *
+   * @throws {InvalidOptionError} an option is out of its range.
+   * @throws {TypeError} an allowed range of addresses can't be read.
+   */
+  constructor(options: WebhooksOptions = {}) {
+    this.#options = options;
+    this.#settings = resolveWebhookSettings(options.settings);
+    this.#guard = new EgressGuard(options.egress);
+    this.registrar = (parts) => this.#register(parts);
+  }
+
+  /** All endpoints, oldest first, or those of one owner. */
+  async list(filter: { readonly ownerId?: string } = {}): Promise<Endpoint[]> {
+    return await this.#use().endpoints.list(filter.ownerId);
+  }
+
+  /**
+   * One endpoint.
+   *
+   * @throws {EndpointNotFoundError} there is none.
+   */
+  async get(id: string): Promise<Endpoint> {
+    return await this.#use().endpoints.get(id);
+  }
+
+  /**
+   * Makes an endpoint. Its secret is in the answer, and never shown again.
+   *
+   * @throws {InvalidEndpointError} something of it can't be used; the message says what.
+   */
+  async create(draft: EndpointDraft): Promise<EndpointSecret> {
+    return await this.#use().endpoints.create(draft);
+  }
+
+  /**
+   * Changes an endpoint. What waits for it goes to where the endpoint then points.
+   *
+   * @throws {InvalidEndpointError} something of it can't be used; the message says what.
+   * @throws {EndpointNotFoundError} there is none.
+   */
+  async update(id: string, changes: EndpointChanges): Promise<Endpoint> {
+    return await this.#use().endpoints.update(id, changes);
+  }
+
+  /**
+   * Deletes an endpoint. What waits for it is discarded.
+   *
+   * @throws {EndpointNotFoundError} there is none.
+   */
+  async delete(id: string): Promise<void> {
+    await this.#use().endpoints.delete(id);
+  }
+
+  /**
+   * Gives an endpoint a new secret, in the answer and never shown again. The old one signs as well until the overlap
+   * ends (default 24 h, at most 30 days; 0 for a secret that leaked). With `signature` the new one is of that sort.
+   *
+   * @throws {EndpointNotFoundError} there is none.
+   */
+  async rotateSecret(
+    id: string,
+    options: { readonly overlapMs?: number; readonly signature?: "v1" | "v1a" } = {},
+  ): Promise<EndpointSecret> {
+    return await this.#use().endpoints.rotateSecret(id, options);
+  }
+
+  /**
+   * Sends a message of type `webhook.test`, at once and once: a failing endpoint's pause does not hold it up, and it is not
+   * retried. Resolves to its job, for `wait`.
+   *
+   * @throws {EndpointNotFoundError} there is none.
+   * @throws {EndpointDisabledError} it is disabled.
+   */
+  async sendTest(id: string): Promise<{ readonly jobId: JobId; readonly eventId: string }> {
+    const { parts, endpoints } = this.#use();
+    checkEnabled(await endpoints.get(id));
+    return await parts.database.transaction(async (tx) => {
+      const eventId = await insertTestMessage(tx, id);
+      const test = [{ endpointId: id, messageId: eventId }];
+      const [jobId] = await queueDeliveries(tx, parts.jobs, test, TEST_REPLAY, { priority: 1 });
+      return { jobId: jobId!, eventId };
+    });
+  }
+
+  /**
+   * The deliveries of an endpoint with the log of their attempts, newest first.
+   *
+   * @throws {EndpointNotFoundError} there is none.
+   */
+  async deliveries(filter: DeliveryFilter): Promise<Delivery[]> {
+    return await this.#use().endpoints.deliveries(filter);
+  }
+
+  /**
+   * Puts every discarded delivery of an endpoint back in line, with all of its attempts; or the one that is named, also
+   * if it was delivered. Resolves to how many.
+   *
+   * @throws {EndpointNotFoundError} there is none.
+   * @throws {EndpointDisabledError} it is disabled.
+   */
+  async redeliver(id: string, deliveryId?: string): Promise<number> {
+    const { parts, endpoints } = this.#use();
+    if (deliveryId !== undefined && !/^\d{1,18}$/.test(deliveryId)) {
+      throw new InvalidOptionError("deliveryId", deliveryId, "the id of a delivery");
+    }
+    checkEnabled(await endpoints.get(id));
+    const queue = { ...parts.jobs, retry: (jobId: JobId) => parts.inspector.retry(jobId) };
+    return await redeliver(parts.database, queue, id, deliveryId ?? null);
+  }
+
+  /**
+   * Sends every matching event of a time to one endpoint, whether or not it had it before: to recover what was missed
+   * while the endpoint was down or disabled. It goes as far back as events are kept. The job tells its progress.
+   *
+   * @throws {EndpointNotFoundError} there is none.
+   * @throws {EndpointDisabledError} it is disabled.
+   * @throws {InvalidOptionError} a time or the limit is out of its range.
+   */
+  async replay(
+    id: string,
+    request: ReplayRequest,
+  ): Promise<{ readonly replayId: string; readonly jobId: JobId }> {
+    const { parts, endpoints } = this.#use();
+    const { since, until, limit = REPLAY_DEFAULT } = request;
+    if (!Number.isInteger(limit) || limit < 1 || limit > REPLAY_MAX) {
+      throw new InvalidOptionError("limit", limit, `an integer from 1 to ${REPLAY_MAX}`);
+    }
+    const end = until ?? new Date();
+    for (const [name, date] of [["since", since], ["until", end]] as const) {
+      if (!(date instanceof Date) || Number.isNaN(date.getTime())) {
+        throw new InvalidOptionError(name, date, "a Date");
+      }
+    }
+    if (since >= end) throw new InvalidOptionError("since", since, "an instant before until");
+    checkEnabled(await endpoints.get(id));
+    const replayId = crypto.randomUUID();
+    const args: Json = {
+      endpoint_id: id,
+      replay_id: replayId,
+      since: since.toISOString(),
+      until: end.toISOString(),
+      limit,
+    };
+    return { replayId, jobId: await parts.jobs.enqueue(REPLAY_KIND, args) };
+  }
+
+  /** The event types that an endpoint can ask for. */
+  eventTypes(): readonly EventType[] {
+    return exposedTypes(this.#use().parts);
+  }
+
+  /**
+   * Seals every secret again with the first key, so that the others can be taken away. Resolves to how many it sealed.
+   *
+   * @throws {SecretKeyError} a secret was sealed with a key that is not given any more.
+   */
+  async reseal(): Promise<number> {
+    return await this.#use().endpoints.reseal();
+  }
+
+  #use(): Bound {
+    if (this.#bound !== null) return this.#bound;
+    throw new RuntimeStateError(
+      "Cannot use these webhooks before a runtime is built with them: hand webhooks.registrar to createRuntime()",
+    );
+  }
+
+  #register(parts: Parts): Registrar {
+    const { secretKey, queue = QUEUE_DEFAULT } = this.#options;
+    const { database, log } = parts;
+    const settings = this.#settings;
+    const guard = this.#guard;
+    const box = new SecretBox(KeyRing.read(secretKey ?? Deno.env.get(KEY_VARIABLE)));
+    const exposed = () => exposedTypes(parts);
+    this.#bound = { parts, endpoints: new Endpoints({ database, box, guard, exposed }) };
+    const deliver = deliverHandler({
+      deliveries: new Deliveries(database),
+      attempts: new Attempts({ guard, box, settings }),
+      health: new EndpointHealth(database, settings, log),
+      turns: new Turns(),
+      settings,
+    });
+    return {
+      migrations: [WEBHOOKS],
+      keepEvents: keepUndelivered,
+      subscriptions: [{
+        name: FANOUT_SUBSCRIPTION,
+        types: ["*"],
+        exposure: "webhook",
+        queue,
+        // Before the deliveries: a backlog of them must not hold up what an endpoint has not even in line.
+        priority: 1,
+        handler: fanOutHandler(parts),
+      }],
+      kinds: [
+        {
+          name: DELIVER_KIND,
+          queue,
+          maxAttempts: settings.maxAttempts,
+          timeout: JOB_MS_MAX,
+          backoff: (attempt) => delayMs(settings, attempt),
+          handler: deliver,
+        },
+        {
+          name: REPLAY_KIND,
+          queue,
+          maxAttempts: 5,
+          timeout: REPLAY_TIMEOUT_MS,
+          handler: replayHandler(parts, exposed),
+        },
+      ],
+      periodics: [{
+        name: RETENTION_PERIODIC,
+        every: RETENTION_MS,
+        handler: retentionHandler(database, settings),
+      }],
+    };
+  }
+}
+
+function exposedTypes(parts: Parts): readonly EventType[] {
+  return [...parts.eventTypes().values()].filter(({ exposure }) => exposure === "webhook");
+}
+
+function checkEnabled({ id, enabled, disabledReason }: Endpoint): void {
+  if (!enabled) throw new EndpointDisabledError(id, disabledReason ?? "by hand");
+}

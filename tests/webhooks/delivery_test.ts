@@ -1,0 +1,200 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { Webhook } from "standardwebhooks";
+import { WebhookVerifier } from "../../events/webhooks/verify.ts";
+import { pause } from "../conformance/eventually.ts";
+import { Receiver } from "./support/receiver.ts";
+import { Site } from "./support/site.ts";
+
+Deno.test("an event reaches every endpoint that asks for its type, and is verified there", async () => {
+  await using site = await Site.open();
+  await using receiver = new Receiver();
+  const all = await site.endpoint(receiver.url);
+  const paid = await site.endpoint(receiver.url, { eventTypes: ["order.paid"], signature: "v1a" });
+  const id = await site.record({ total: 1 });
+  await site.untilState(all.id, "delivered");
+  const other = await site.record({ total: 2 }, null, "order.paid");
+  await site.record({}, null, "mail.sent");
+  await site.untilState(paid.id, "delivered");
+  await site.untilState(all.id, "delivered", 2);
+  await pause(300);
+  assertEquals(
+    receiver.got.map(({ headers }) => headers.get("webhook-id")).sort(),
+    [id, other, other].sort(),
+  );
+  const [first] = receiver.got;
+  const verified = await new WebhookVerifier(all.secret).verify({
+    headers: first!.headers,
+    body: first!.body,
+  });
+  const { occurred_at, ...event } = verified.json();
+  assertEquals(event, { id, type: "order.placed", subject: "order:1", data: { total: 1 } });
+  assert(Math.abs(Date.parse(occurred_at) - Date.now()) < 60_000);
+  new Webhook(all.secret).verify(first!.text, Object.fromEntries(first!.headers));
+  const asymmetric = receiver.got.find(({ headers }) =>
+    headers.get("webhook-signature")!.startsWith("v1a,")
+  )!;
+  await new WebhookVerifier(paid.secret).verify({ headers: asymmetric.headers, body: asymmetric.body });
+  assertEquals(first!.headers.get("content-type"), "application/json");
+});
+
+Deno.test("500, 500, then 200: received once with 200, under one id and the same bytes, and the log says attempt 3", async () => {
+  await using site = await Site.open();
+  await using receiver = new Receiver();
+  receiver.answer = (_, count) => new Response(`answer ${count}`, { status: count < 3 ? 500 : 200 });
+  const { id, secret } = await site.endpoint(receiver.url);
+  const eventId = await site.record({ name: "Zo\u00eb \u{1f389}" });
+  const [delivery] = await site.untilState(id, "delivered");
+  assertEquals(receiver.got.length, 3);
+  for (const { headers, body } of receiver.got) {
+    assertEquals(headers.get("webhook-id"), eventId);
+    assertEquals(body, receiver.got[0]!.body);
+    await new WebhookVerifier(secret).verify({ headers, body });
+  }
+  assertEquals(delivery!.attempts, 3);
+  assertEquals(delivery!.log.map(({ attempt, status, answer, error }) => [attempt, status, answer, error]), [
+    [1, 500, "answer 1", "the receiver answered 500"],
+    [2, 500, "answer 2", "the receiver answered 500"],
+    [3, 200, "answer 3", null],
+  ]);
+  const endpoint = await site.main.webhooks.get(id);
+  assertEquals([endpoint.failingSince, endpoint.nextProbeAt], [null, null]);
+});
+
+Deno.test("429 and 503 with Retry-After, seconds or a date, spend no attempt and are followed", async () => {
+  await using site = await Site.open();
+  await using receiver = new Receiver();
+  const { id } = await site.endpoint(receiver.url);
+  for (
+    const [status, retryAfter] of [[429, () => "1"], [
+      503,
+      () => new Date(Date.now() + 2000).toUTCString(),
+    ]] as const
+  ) {
+    const before = receiver.got.length;
+    receiver.answer = (_, count) =>
+      count === before + 1
+        ? new Response(null, { status, headers: { "retry-after": retryAfter() } })
+        : new Response("ok");
+    await site.record({});
+    const deliveries = await site.untilState(id, "delivered", before === 0 ? 1 : 2);
+    const delivery = deliveries.at(-1)!;
+    assertEquals(delivery.attempts, 1);
+    assertEquals(delivery.log.map((entry) => [entry.attempt, entry.status]), [[1, status], [1, 200]]);
+    const [first, second] = receiver.got.slice(before);
+    assert(second!.at - first!.at >= 900, String(second!.at - first!.at));
+  }
+});
+
+Deno.test("Retry-After that is nonsense or past is an ordinary failure; a giant one is capped; never a hot loop", async () => {
+  await using site = await Site.open({ settings: { retryAfterMs: 300, maxAttempts: 3 } });
+  for (const status of [429, 503]) {
+    for (const value of ["-5", "abc", "0", "Sun, 06 Nov 1994 08:49:37 GMT"]) {
+      await using receiver = new Receiver();
+      receiver.answer = (_, count) =>
+        count === 1 ? new Response(null, { status, headers: { "retry-after": value } }) : new Response("ok");
+      const { id } = await site.endpoint(receiver.url);
+      await site.record({});
+      const [delivery] = await site.untilState(id, "delivered");
+      assertEquals([receiver.got.length, delivery!.attempts], [2, 2], value);
+      await site.main.webhooks.delete(id);
+    }
+  }
+  await using receiver = new Receiver();
+  receiver.answer = (_, count) =>
+    count === 1
+      ? new Response(null, { status: 429, headers: { "retry-after": "9999999999" } })
+      : new Response("ok");
+  const { id } = await site.endpoint(receiver.url);
+  await site.record({});
+  const [delivery] = await site.untilState(id, "delivered");
+  assertEquals(delivery!.attempts, 1);
+  const [first, second] = receiver.got;
+  assert(second!.at - first!.at >= 290);
+});
+
+Deno.test("410 discards at once and disables the endpoint; other 4xx and redirects discard; 408 and 5xx retry", async () => {
+  await using site = await Site.open();
+  await using elsewhere = new Receiver();
+  for (
+    const [status, state, attempts] of [
+      [400, "discarded", 1],
+      [404, "discarded", 1],
+      [301, "discarded", 1],
+      [302, "discarded", 1],
+      [307, "discarded", 1],
+      [408, "delivered", 2],
+      [502, "delivered", 2],
+      [410, "discarded", 1],
+    ] as const
+  ) {
+    await using receiver = new Receiver();
+    receiver.answer = (_, count) =>
+      new Response(null, { status: count === 1 ? status : 200, headers: { location: elsewhere.url } });
+    const { id } = await site.endpoint(receiver.url);
+    await site.record({});
+    const [delivery] = await site.untilState(id, state);
+    assertEquals([receiver.got.length, delivery!.attempts], [attempts, attempts], String(status));
+    const endpoint = await site.main.webhooks.get(id);
+    assertEquals(endpoint.enabled, status !== 410);
+    if (status === 410) {
+      assertStringIncludes(endpoint.disabledReason!, "410");
+      // A disabled endpoint gets nothing.
+      await site.record({});
+      await pause(300);
+      assertEquals(receiver.got.length, 1);
+      assertEquals((await site.main.webhooks.deliveries({ endpointId: id })).length, 1);
+    }
+    await site.main.webhooks.delete(id);
+  }
+  assertEquals(elsewhere.got.length, 0);
+});
+
+Deno.test("an endpoint of an owner gets that owner's events only", async () => {
+  await using site = await Site.open();
+  await using receiver = new Receiver();
+  const { id } = await site.endpoint(receiver.url, { ownerId: "tenant 1" });
+  const everybody = await site.endpoint(receiver.url);
+  const mine = await site.record({}, "tenant 1");
+  await site.record({}, "tenant 2");
+  await site.record({});
+  await site.untilState(everybody.id, "delivered", 3);
+  const deliveries = await site.untilState(id, "delivered");
+  assertEquals(deliveries.map((delivery) => delivery.eventId), [mine]);
+});
+
+Deno.test("concurrent fan-outs of one event queue each delivery once", async () => {
+  await using site = await Site.open();
+  await using receiver = new Receiver();
+  const { id } = await site.endpoint(receiver.url);
+  const eventId = await site.record({});
+  await site.untilState(id, "delivered");
+  const { runtime } = site.main;
+  const [job] = await runtime.list({ kind: "webhook.fanout" });
+  const event = (await runtime.get(job!.id))!.args;
+  const jobs = await runtime.enqueueMany(
+    Array.from({ length: 20 }, () => ({ kind: "webhook.fanout", args: event })),
+  );
+  for (const job of jobs) assert((await runtime.wait(job, 20_000)).done);
+  await pause(300);
+  assertEquals(receiver.got.map(({ headers }) => headers.get("webhook-id")), [eventId]);
+});
+
+Deno.test("a test is sent at once and once, also while the endpoint fails", async () => {
+  await using site = await Site.open({ settings: { probeMs: 60_000, scheduleMs: [60_000] } });
+  await using receiver = new Receiver();
+  receiver.answer = () => new Response("no", { status: 500 });
+  const { id, secret } = await site.endpoint(receiver.url);
+  await site.record({});
+  await receiver.until(1);
+  const failed = await site.main.webhooks.sendTest(id);
+  const result = await site.main.runtime.wait(failed.jobId, 20_000);
+  assert(result.done && result.state === "discarded");
+  assertEquals(result.error, "the receiver answered 500");
+  receiver.answer = () => new Response("ok");
+  const { jobId, eventId } = await site.main.webhooks.sendTest(id);
+  const sent = await site.main.runtime.wait(jobId, 20_000);
+  assert(sent.done && sent.state === "completed");
+  const { headers, body } = receiver.got.at(-1)!;
+  const verified = await new WebhookVerifier(secret).verify({ headers, body });
+  assertEquals([verified.id, verified.json().type], [eventId, "webhook.test"]);
+});

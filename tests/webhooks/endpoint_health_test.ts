@@ -1,0 +1,138 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { EndpointDisabledError } from "../../events/webhooks/mod.ts";
+import { eventually, pause } from "../conformance/eventually.ts";
+import { Receiver } from "./support/receiver.ts";
+import { Site } from "./support/site.ts";
+
+/** A port that nobody listens on. */
+function closedPort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  listener.close();
+  return port;
+}
+
+Deno.test("refused connections alone: retried on schedule, then disabled once, with one notice; redelivered when enabled", async () => {
+  await using site = await Site.open({ settings: { disableAfterMs: 1000, probeMs: 100, maxAttempts: 100 } });
+  const port = closedPort();
+  const { id } = await site.endpoint(`http://127.0.0.1:${port}/`);
+  await site.record({});
+  await site.record({});
+  const endpoint = await eventually(async () => {
+    const endpoint = await site.main.webhooks.get(id);
+    return endpoint.enabled ? undefined : endpoint;
+  }, 30_000);
+  assertStringIncludes(endpoint.disabledReason!, "nothing but failures since");
+  const deliveries = await site.untilState(id, "discarded", 2);
+  for (const { reason, log } of deliveries) {
+    assertStringIncludes(reason!, "the endpoint is disabled");
+    assert(log.every(({ error, status }) => status === null && error === "the connection was refused"));
+  }
+  assert(deliveries.flatMap(({ log }) => log).length >= 3);
+  const notices = site.main.lines.filter((line) => line.includes("a webhook endpoint was disabled"));
+  assertEquals(notices.length, 1);
+  // Events that come meanwhile pass it by.
+  const missed = await site.record({});
+  const { runtime, webhooks } = site.main;
+  await eventually(
+    async () => (await runtime.events.get(missed))?.subscribers[0]?.state === "completed",
+    20_000,
+  );
+  assertEquals((await webhooks.deliveries({ endpointId: id })).length, 2);
+  await assertRejects(() => webhooks.redeliver(id), EndpointDisabledError, "Enable it first");
+  await assertRejects(() => webhooks.sendTest(id), EndpointDisabledError);
+  // Enabled again it starts afresh, and what was discarded can be sent.
+  await using receiver = new Receiver();
+  const changed = await webhooks.update(id, { url: receiver.url, enabled: true });
+  assertEquals([changed.enabled, changed.disabledReason, changed.failingSince], [true, null, null]);
+  assertEquals(await webhooks.redeliver(id), 2);
+  await site.untilState(id, "delivered", 2);
+  assertEquals(await webhooks.redeliver(id), 0);
+});
+
+Deno.test("a success in between: an endpoint that fails again after the window is not disabled", async () => {
+  await using site = await Site.open({ settings: { disableAfterMs: 700 } });
+  await using receiver = new Receiver();
+  receiver.answer = (_, count) => new Response(null, { status: count === 2 ? 200 : 500 });
+  const { id } = await site.endpoint(receiver.url);
+  await site.record({});
+  await site.untilState(id, "delivered");
+  await pause(800);
+  receiver.answer = () => new Response(null, { status: 500 });
+  await site.record({});
+  await receiver.until(4);
+  assertEquals((await site.main.webhooks.get(id)).enabled, true);
+});
+
+Deno.test("a failing endpoint is tried one at a time, with pauses, and the first success frees the rest", async () => {
+  await using site = await Site.open({ settings: { probeMs: 300, scheduleMs: [300], maxAttempts: 1000 } });
+  let [now, most] = [0, 0];
+  let fails = true;
+  await using receiver = new Receiver();
+  receiver.answer = async () => {
+    most = Math.max(most, ++now);
+    await pause(20);
+    now--;
+    return new Response(null, { status: fails ? 500 : 200 });
+  };
+  const { id } = await site.endpoint(receiver.url);
+  await site.record({});
+  await receiver.until(1);
+  await eventually(async () => (await site.main.webhooks.get(id)).failingSince !== null, 20_000);
+  most = 0;
+  for (let index = 0; index < 30; index++) await site.record({ index });
+  const before = receiver.got.length;
+  await receiver.until(before + 3);
+  assertEquals(most, 1);
+  const gaps = receiver.got.slice(before).map(({ at }, index, all) =>
+    index === 0 ? Infinity : at - all[index - 1]!.at
+  );
+  assert(gaps.every((gap) => gap > 250), gaps.join());
+  fails = false;
+  await site.untilState(id, "delivered", 31);
+  assertEquals((await site.main.webhooks.get(id)).failingSince, null);
+});
+
+Deno.test("a healthy endpoint has a bounded number of deliveries under way", async () => {
+  await using site = await Site.open({ settings: { inFlight: 3 } });
+  let [now, most] = [0, 0];
+  await using receiver = new Receiver();
+  receiver.answer = async () => {
+    most = Math.max(most, ++now);
+    await pause(10);
+    now--;
+    return new Response();
+  };
+  const { id } = await site.endpoint(receiver.url);
+  await site.main.runtime.recorder.recordMany(
+    Array.from({ length: 60 }, () => ({ type: "order.placed", subject: "order:1" })),
+  );
+  await site.untilState(id, "delivered", 60);
+  assertEquals(most, 3);
+});
+
+Deno.test("a lease that its process left behind expires by itself", async () => {
+  await using site = await Site.open({ settings: { leaseMs: 1000 } });
+  await using receiver = new Receiver();
+  const { id } = await site.endpoint(receiver.url, { ordered: true });
+  // As a process that was killed in the middle of a delivery leaves it.
+  await site.sql.unsafe(
+    `update ${site.schema}.webhook_endpoint
+     set busy_until = clock_timestamp() + interval '1 s', busy_by = gen_random_uuid()`,
+  );
+  const began = performance.now();
+  await site.record({});
+  await site.untilState(id, "delivered");
+  assert(performance.now() - began > 700);
+});
+
+Deno.test("what only waits is given up in the end", async () => {
+  await using site = await Site.open({ settings: { giveUpAfterMs: 500, retryAfterMs: 100 } });
+  await using receiver = new Receiver();
+  receiver.answer = () => new Response(null, { status: 429, headers: { "retry-after": "1" } });
+  const { id } = await site.endpoint(receiver.url);
+  await site.record({});
+  const [delivery] = await site.untilState(id, "discarded");
+  assertStringIncludes(delivery!.reason!, "could not be delivered within");
+  assertEquals(delivery!.log.every(({ status }) => status === 429), true);
+});
