@@ -1,0 +1,233 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import { toBase64 } from "../../events/webhooks/_base64.ts";
+import {
+  EndpointNotFoundError,
+  InvalidEndpointError,
+  SecretKeyError,
+  Webhooks,
+} from "../../events/webhooks/mod.ts";
+import { WebhookVerificationError, WebhookVerifier } from "../../events/webhooks/verify.ts";
+import { CompositionError, createRuntime, InvalidOptionError, RuntimeStateError } from "../../mod.ts";
+import { eventually } from "../conformance/eventually.ts";
+import { Receiver } from "./support/receiver.ts";
+import { SECRET_KEY, Site } from "./support/site.ts";
+
+Deno.test("without a key nothing is built, and the message says how to make one", () => {
+  const kept = Deno.env.get("MILLRACE_SECRET_KEY");
+  Deno.env.delete("MILLRACE_SECRET_KEY");
+  try {
+    const queues = [{ name: "webhooks", concurrency: 10 }];
+    const build = (webhooks: Webhooks) => () =>
+      createRuntime({ url: "postgres://nobody@127.0.0.1:1/none", registrars: [webhooks.registrar], queues });
+    const error = assertThrows(build(new Webhooks()), CompositionError);
+    assertStringIncludes(error.message, "MILLRACE_SECRET_KEY=$(openssl rand -base64 32)");
+    assertThrows(
+      build(new Webhooks({ secretKey: "short" })),
+      CompositionError,
+      "expected base64 of 32 bytes",
+    );
+  } finally {
+    if (kept !== undefined) Deno.env.set("MILLRACE_SECRET_KEY", kept);
+  }
+});
+
+Deno.test("operations before a runtime is built, and bad options, say what is wrong", async () => {
+  await assertRejects(() => new Webhooks().list(), RuntimeStateError, "hand webhooks.registrar");
+  assertThrows(() => new Webhooks({ settings: { requestMs: 60_000 } }), InvalidOptionError, "requestMs");
+  assertThrows(() => new Webhooks({ settings: { scheduleMs: [] } }), InvalidOptionError, "scheduleMs");
+  assertThrows(() => new Webhooks({ egress: { allowAddresses: ["inside"] } }), TypeError, "inside");
+});
+
+Deno.test("a secret is shown once: not in lists, jobs, logs, errors, nor readable in the database", async () => {
+  await using site = await Site.open();
+  await using receiver = new Receiver();
+  receiver.answer = (_, count) => new Response(null, { status: count === 1 ? 500 : 200 });
+  const { id, secret } = await site.endpoint(receiver.url);
+  await site.record({});
+  await site.untilState(id, "delivered");
+  const { webhooks, runtime, lines } = site.main;
+  const jobs = await runtime.list({ limit: 100 });
+  const details = await Promise.all(jobs.map((job) => runtime.get(job.id)));
+  const rows = await site.sql.unsafe(
+    `select endpoint::text from ${site.schema}.webhook_endpoint as endpoint`,
+  );
+  const shown = JSON.stringify([
+    await webhooks.list(),
+    await webhooks.deliveries({ endpointId: id }),
+    details,
+    rows,
+  ]);
+  const key = secret.slice("whsec_".length);
+  assert(!shown.includes(key) && !lines.join("\n").includes(key));
+  assert(!JSON.stringify([await webhooks.list(), details]).includes("sealed"));
+});
+
+Deno.test("rotateSecret(): both secrets sign during the overlap, a leaked one at once no longer", async () => {
+  await using site = await Site.open();
+  await using receiver = new Receiver();
+  const { webhooks } = site.main;
+  const { id, secret: first } = await site.endpoint(receiver.url);
+  const verifies = async (secret: string): Promise<boolean> => {
+    const { headers, body } = receiver.got.at(-1)!;
+    return await new WebhookVerifier(secret).verify({ headers, body }).then(() => true, (error) => {
+      assert(error instanceof WebhookVerificationError);
+      return false;
+    });
+  };
+  const send = async (): Promise<number> => {
+    const { jobId } = await webhooks.sendTest(id);
+    const result = await site.main.runtime.wait(jobId, 20_000);
+    assert(result.done && result.state === "completed");
+    return receiver.got.at(-1)!.headers.get("webhook-signature")!.split(" ").length;
+  };
+  const { secret: second, endpoint } = await webhooks.rotateSecret(id);
+  const overlap = Date.parse(endpoint.rotationEndsAt!) - Date.now();
+  assert(overlap > 23 * 3600_000 && overlap <= 24 * 3600_000 + 60_000);
+  assertEquals(await send(), 2);
+  assertEquals([await verifies(first), await verifies(second)], [true, true]);
+  // To another sort of signature: both are sent.
+  const { secret: third } = await webhooks.rotateSecret(id, { signature: "v1a" });
+  assert(third.startsWith("whpk_"));
+  assertEquals(await send(), 3);
+  assertEquals([await verifies(first), await verifies(second), await verifies(third)], [true, true, true]);
+  const { secret: fourth } = await webhooks.rotateSecret(id, { overlapMs: 0 });
+  assertEquals(await send(), 1);
+  assertEquals([await verifies(first), await verifies(third), await verifies(fourth)], [false, false, true]);
+  const { endpoint: last } = await webhooks.rotateSecret(id, { overlapMs: 300 });
+  assert(last.rotationEndsAt !== null);
+  await eventually(async () => (await webhooks.get(id)).rotationEndsAt === null, 20_000);
+  assertEquals(await send(), 1);
+  assertEquals(await verifies(fourth), false);
+  await assertRejects(() => webhooks.rotateSecret(id, { overlapMs: -1 }), InvalidOptionError, "overlapMs");
+});
+
+Deno.test("the sealing key can be rotated: reseal() seals all with the first key", async () => {
+  await using site = await Site.open({ secretKey: `old:${SECRET_KEY}` });
+  await using receiver = new Receiver();
+  const { id, secret } = await site.endpoint(receiver.url);
+  await site.endpoint(receiver.url, { signature: "v1a", eventTypes: ["order.paid"] });
+  await site.main.webhooks.rotateSecret(id);
+  const next = toBase64(crypto.getRandomValues(new Uint8Array(32)));
+  const lost = site.build({ secretKey: `new:${next}` });
+  await assertRejects(() => lost.webhooks.reseal(), SecretKeyError, "the key old, which is not in");
+  const both = site.build({ secretKey: `new:${next},old:${SECRET_KEY}` });
+  assertEquals(await both.webhooks.reseal(), 3);
+  assertEquals(await both.webhooks.reseal(), 0);
+  await site.main.runtime.stop(500);
+  await lost.runtime.start();
+  await lost.webhooks.sendTest(id);
+  await receiver.until(1);
+  const { headers, body } = receiver.got[0]!;
+  await new WebhookVerifier(secret).verify({ headers, body });
+});
+
+Deno.test("replay() sends the events of a time again, to one endpoint, with progress, within its limit", async () => {
+  await using site = await Site.open();
+  await using receiver = new Receiver();
+  await using other = new Receiver();
+  const { webhooks, runtime } = site.main;
+  const bystander = await site.endpoint(other.url);
+  const since = new Date(Date.now() - 60_000);
+  const ids: string[] = [];
+  for (let index = 0; index < 5; index++) ids.push(await site.record({ index }));
+  await site.record({}, null, "mail.sent");
+  await site.untilState(bystander.id, "delivered", 5);
+  // It comes late, and recovers what was before it.
+  const { id, secret } = await site.endpoint(receiver.url);
+  const { jobId, replayId } = await webhooks.replay(id, { since });
+  const result = await runtime.wait(jobId, 20_000);
+  assert(result.done && result.state === "completed");
+  assertEquals(result.output, { queued: 5, isWhole: true });
+  assertEquals((await runtime.get(jobId))!.progress!.note, "5 events");
+  const deliveries = await site.untilState(id, "delivered", 5);
+  assertEquals(
+    deliveries.map(({ eventId, replay }) => [eventId, replay]),
+    ids.map((each) => [each, replayId]),
+  );
+  for (const { headers, body } of receiver.got) await new WebhookVerifier(secret).verify({ headers, body });
+  // Again, though it has had them all; under the same ids, so that the receiver knows.
+  const again = await webhooks.replay(id, { since, limit: 2 });
+  const bounded = await runtime.wait(again.jobId, 20_000);
+  assert(bounded.done);
+  assertEquals(bounded.output, { queued: 2, isWhole: false });
+  await site.untilState(id, "delivered", 7);
+  assertEquals(new Set(receiver.got.map(({ headers }) => headers.get("webhook-id"))).size, 5);
+  assertEquals(other.got.length, 5);
+  await assertRejects(() => webhooks.replay(id, { since: new Date(NaN) }), InvalidOptionError, "since");
+  await assertRejects(() => webhooks.replay(id, { since, limit: 0 }), InvalidOptionError, "limit");
+  await assertRejects(() => webhooks.replay(id, { since, until: since }), InvalidOptionError, "before until");
+});
+
+Deno.test("redeliver() sends one delivery again, also when it was delivered and its job is gone", async () => {
+  await using site = await Site.open();
+  await using receiver = new Receiver();
+  const { id } = await site.endpoint(receiver.url);
+  const eventId = await site.record({});
+  const [delivery] = await site.untilState(id, "delivered");
+  assertEquals(await site.main.webhooks.redeliver(id, delivery!.id), 1);
+  await receiver.until(2);
+  await site.untilState(id, "delivered");
+  await site.sql.unsafe(`delete from ${site.schema}.job_history where kind = 'webhook.deliver'`);
+  await site.sql.unsafe(`delete from ${site.schema}.job_key where kind = 'webhook.deliver'`);
+  assertEquals(await site.main.webhooks.redeliver(id, delivery!.id), 1);
+  await receiver.until(3);
+  assertEquals(receiver.got.map(({ headers }) => headers.get("webhook-id")), [eventId, eventId, eventId]);
+});
+
+Deno.test("retention deletes old deliveries with their messages, and keeps what waits with its event", async () => {
+  await using site = await Site.open({ settings: { retentionMs: 0, scheduleMs: [60_000], probeMs: 60_000 } });
+  await using receiver = new Receiver();
+  await using broken = new Receiver();
+  broken.answer = () => new Response(null, { status: 500 });
+  const good = await site.endpoint(receiver.url);
+  await site.record({});
+  await site.untilState(good.id, "delivered");
+  const bad = await site.endpoint(broken.url, { eventTypes: ["order.paid"] });
+  const kept = await site.record({}, null, "order.paid");
+  await broken.until(1);
+  await site.untilState(good.id, "delivered", 2);
+  const { runtime } = site.main;
+  const job = await runtime.runPeriodic("webhooks.retention");
+  const result = await runtime.wait(job, 20_000);
+  assert(result.done);
+  assertEquals(result.output, { deleted: 2 });
+  const messages = await site.sql.unsafe(`select id from ${site.schema}.webhook_message`);
+  assertEquals(messages.map((row) => row.id), [kept]);
+  assertEquals((await site.main.webhooks.deliveries({ endpointId: bad.id })).length, 1);
+});
+
+Deno.test("create() and update() name what can't be used", async () => {
+  await using site = await Site.open();
+  const { webhooks } = site.main;
+  const url = "http://127.0.0.1:8080/";
+  const bad: [Record<string, unknown>, string, string][] = [
+    [{ url: "nonsense" }, "url", "can't be read"],
+    [{ eventTypes: [] }, "eventTypes", "1 to 100"],
+    [{ eventTypes: ["mail.*"] }, "eventTypes", '"mail.*" matches no event type that is exposed'],
+    [{ eventTypes: "order.*" }, "eventTypes", "a list"],
+    [{ description: "x".repeat(501) }, "description", "500 characters"],
+    [{ description: "a\0b" }, "description", "500 characters"],
+    [{ signature: "v2" }, "signature", '"v2" is none'],
+    [{ ordered: "yes" }, "ordered", "true or false"],
+  ];
+  for (const [change, field, message] of bad) {
+    const draft = { url, eventTypes: ["order.*"], ...change };
+    const error = await assertRejects(() => webhooks.create(draft), InvalidEndpointError, message);
+    assertEquals(error.field, field);
+  }
+  assertEquals(await webhooks.list(), []);
+  const { endpoint } = await webhooks.create({ url, eventTypes: ["order.paid"], description: "Ada's" });
+  await assertRejects(() => webhooks.update(endpoint.id, { eventTypes: ["none.*"] }), InvalidEndpointError);
+  const changed = await webhooks.update(endpoint.id, { enabled: false, ordered: true });
+  assertEquals([changed.enabled, changed.disabledReason, changed.ordered], [false, "disabled by hand", true]);
+  assertEquals([changed.url, changed.description, changed.eventTypes], [url, "Ada's", ["order.paid"]]);
+  await webhooks.delete(endpoint.id);
+  for (const id of [endpoint.id, "nonsense", "'; drop table x"]) {
+    await assertRejects(() => webhooks.get(id), EndpointNotFoundError);
+    await assertRejects(() => webhooks.delete(id), EndpointNotFoundError);
+    await assertRejects(() => webhooks.update(id, {}), EndpointNotFoundError);
+    await assertRejects(() => webhooks.sendTest(id), EndpointNotFoundError);
+    await assertRejects(() => webhooks.deliveries({ endpointId: id }), EndpointNotFoundError);
+  }
+  assertEquals(webhooks.eventTypes().map(({ type }) => type), ["order.placed", "order.paid"]);
+});
