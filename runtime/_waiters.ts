@@ -26,13 +26,18 @@ export interface WaitersOptions {
   readonly log: Log;
 }
 
+/** The first look at a wait after its first one, in ms. */
+const LOOK_AGAIN_MS = 20;
+
 interface Waiter {
+  readonly begunAt: number;
   readonly resolve: (final: Final | null) => void;
 }
 
 /**
  * Waits for jobs to end. Whoever waits asks every process to tell it of that job, and looks itself: first at once, for
- * the job may have ended before anyone was asked; then whenever told; then at every poll, for what was not told.
+ * the job may have ended before anyone was asked; then whenever told; then, for what was not told, whenever it has
+ * waited as long again, and at every poll. A short job often ends while its ender is still being asked.
  */
 export class Waiters {
   readonly #options: WaitersOptions;
@@ -64,6 +69,7 @@ export class Waiters {
     this.#waiters.set(id, waiters);
     const final = await new Promise<Final | null>((resolve) => {
       const waiter: Waiter = {
+        begunAt: performance.now(),
         resolve: (final) => {
           clearTimeout(timer);
           waiters.delete(waiter);
@@ -117,13 +123,20 @@ export class Waiters {
     if (this.#started) await this.#look.stop();
   }
 
-  async #lookNow(): Promise<void> {
+  async #lookNow(): Promise<number> {
     // Told ids first; a poll, when nothing was told, looks at all.
     const all = this.#lookAll || this.#toLook.size === 0;
     const ids = all ? [...this.#waiters.keys()] : [...this.#toLook].filter((id) => this.#waiters.has(id));
     this.#toLook = new Set();
     this.#lookAll = false;
-    if (ids.length === 0) return;
+    if (ids.length > 0) await this.#resolveEnded(ids);
+    const ages = [...this.#waiters.values()].flatMap((waiters) =>
+      [...waiters].map(({ begunAt }) => performance.now() - begunAt)
+    );
+    return Math.max(LOOK_AGAIN_MS, Math.min(...ages));
+  }
+
+  async #resolveEnded(ids: readonly JobId[]): Promise<void> {
     for (const final of await this.#options.store.finals(ids)) {
       for (const waiter of [...this.#waiters.get(final.id) ?? []]) waiter.resolve(final);
     }
