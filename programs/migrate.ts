@@ -6,6 +6,8 @@
 import { createPostgresStore, migrationSql, printMigration } from "../adapters/postgres/mod.ts";
 import { JOBS_PART } from "../adapters/postgres/schema.ts";
 import { OUTBOX } from "../events/mod.ts";
+import { WEBHOOKS } from "../events/webhooks/mod.ts";
+import type { PartMigrations } from "../ports/mod.ts";
 import { type Arguments, integerOption, parseArguments, UsageError } from "./arguments.ts";
 import { programDatabase } from "./database.ts";
 import { programLog, writeError, writeOut } from "./output.ts";
@@ -22,7 +24,8 @@ JSON object a line (with --print-sql the SQL), mistakes are told on standard err
 
   --schema NAME    the schema of the tables (default millrace)
   --down N         take the tables of jobs back to version N, which is at most the one they are at; the jobs are lost.
-                   0 removes the tables of events too, and the events
+                   0 removes the tables of events and webhooks too, and all that is in them
+  --webhooks       make the tables of webhooks too, which only programs with webhooks need
   --print-sql      print the SQL and change nothing; with --down 0 the SQL that removes them
   --help           this text
 
@@ -40,8 +43,12 @@ async function migrate(given: Arguments): Promise<void> {
       throw new UsageError(`Cannot print the SQL down to version ${down}: expected --down 0`);
     }
     const jobs = migrationSql(schema);
-    const outbox = printMigration(schema, OUTBOX.part, OUTBOX.steps);
-    return writeOut(down === undefined ? `${jobs.up}\n${outbox.up}` : `${outbox.down}\n${jobs.down}`);
+    const parts = partsOf(given).map(({ part, steps }) => printMigration(schema, part, steps));
+    return writeOut(
+      down === undefined
+        ? [jobs.up, ...parts.map(({ up }) => up)].join("\n")
+        : [...parts.toReversed().map(({ down }) => down), jobs.down].join("\n"),
+    );
   }
   const log = programLog();
   await using database = await programDatabase(log);
@@ -51,16 +58,23 @@ async function migrate(given: Arguments): Promise<void> {
     const from = await version();
     if (down === undefined) {
       await store.migrate();
-      await store.database.migrate(OUTBOX.part, OUTBOX.steps);
+      for (const { part, steps } of partsOf(given)) await store.database.migrate(part, steps);
     } else {
       checkDown(schema, from, down);
-      if (down === 0) await store.database.migrateDown(OUTBOX.part, OUTBOX.steps);
+      for (const { part, steps } of down === 0 ? [WEBHOOKS, OUTBOX] : []) {
+        if (await store.database.migratedTo(part) > 0) await store.database.migrateDown(part, steps);
+      }
       await store.migrateDown(down);
     }
     log.info("migrated", { schema, from, to: await version() });
   } finally {
     await store.close();
   }
+}
+
+/** The parts beside the jobs, in the order in which they are made. */
+function partsOf(given: Arguments): readonly PartMigrations[] {
+  return given.flags.has("webhooks") ? [OUTBOX, WEBHOOKS] : [OUTBOX];
 }
 
 function checkDown(schema: string, from: number, to: number): void {
@@ -71,7 +85,11 @@ function checkDown(schema: string, from: number, to: number): void {
 
 async function main(): Promise<number> {
   try {
-    const given = parseArguments(Deno.args, { values: ["schema", "down"], flags: ["print-sql"], words: 0 });
+    const given = parseArguments(Deno.args, {
+      values: ["schema", "down"],
+      flags: ["print-sql", "webhooks"],
+      words: 0,
+    });
     if (given.flags.has("help")) writeOut(HELP);
     else await migrate(given);
     return 0;

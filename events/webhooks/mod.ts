@@ -20,5 +20,6 @@ export {
   type ReplayRequest,
 } from "./endpoint.ts";
 export type { EgressOptions } from "./guard.ts";
+export { WEBHOOKS } from "./_schema.ts";
 export { DEFAULT_WEBHOOK_SETTINGS, type WebhookSettings } from "./settings.ts";
 export { Webhooks, type WebhooksOptions } from "./webhooks.ts";
