@@ -58,7 +58,15 @@ import { buildRuntime, PartsBuilder, type Settings, type WorkingRuntime } from "
 import { createExecutor, type ExecutorOptions } from "./workers/mod.ts";
 
 export * from "./ports/mod.ts";
-export { DEFAULT_EVENT_SETTINGS, type EventSettings } from "./events/mod.ts";
+export {
+  captureChanges,
+  type CaptureOptions,
+  type CaptureSql,
+  DEFAULT_EVENT_SETTINGS,
+  deliverTwice,
+  type DeliverTwiceOptions,
+  type EventSettings,
+} from "./events/mod.ts";
 export { DEFAULT_SETTINGS, type Settings, type WorkingRuntime } from "./runtime/mod.ts";
 export type { ExecutorOptions } from "./workers/mod.ts";
 export type { PostgresStoreOptions } from "./adapters/postgres/mod.ts";

@@ -4,6 +4,8 @@
  *
  * @module
  */
+export { captureChanges, type CaptureOptions, type CaptureSql } from "./capture_changes.ts";
+export { deliverTwice, type DeliverTwiceOptions } from "./deliver_twice.ts";
 export { MemoryRecorder, type MemoryRecorderOptions } from "./memory_recorder.ts";
 export { OUTBOX } from "./_schema.ts";
 export { Outbox, type OutboxOptions, RETENTION_PERIODIC, takesPart } from "./outbox.ts";

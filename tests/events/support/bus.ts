@@ -3,32 +3,15 @@ import {
   createRuntime,
   type CreateRuntimeOptions,
   type EventDraft,
-  type EventSettings,
-  type EventType,
   type PostgresRuntime,
   type RecordedEvent,
   silentLog,
   type Subscription,
 } from "../../../mod.ts";
 import { connectPostgres } from "../../integration/support/connect.ts";
+import { EVENT_SETTINGS, TYPES } from "./settings.ts";
 import { SETTINGS } from "../../integration/programs/composition.ts";
 import { testDatabaseUrl, uniqueSchema } from "../../support/test_database.ts";
-
-/** A tenth of the defaults, or less. */
-export const EVENT_SETTINGS: Partial<EventSettings> = {
-  sweepMs: 6000,
-  pollMs: 100,
-  backoffMs: 20,
-  backoffMaxMs: 200,
-};
-
-/** The types of the tests. */
-export const TYPES: readonly EventType[] = ["order.placed", "order.paid", "order.item.added", "mail.sent"]
-  .map((type) => ({
-    type,
-    description: `It is ${type}`,
-    subject: "its id",
-  }));
 
 /** An event of an order. */
 export function placed(order: number, data: Record<string, number | string> = {}): EventDraft {

@@ -1,0 +1,145 @@
+/**
+ * How fast one process fans out a backlog of events to one subscriber, and what recording an event costs a business
+ * transaction beside a bare insert of the same row, with a relay at work in both cases. Run with `deno task bench:relay`.
+ * Rounds are interleaved, medians are printed: only the ratios mean something on another machine.
+ *
+ * @module
+ */
+import postgres from "postgres";
+import { startEmbedded } from "../embedded/mod.ts";
+import { createRuntime, type PostgresRuntime, silentLog } from "../mod.ts";
+
+/** What was measured. */
+export interface RelayResult {
+  /** Events fanned out per second, one number a round. */
+  readonly fanout: readonly number[];
+  /** Business transactions per second that insert the row themselves. */
+  readonly bare: readonly number[];
+  /** Business transactions per second that record an event. */
+  readonly recording: readonly number[];
+}
+
+/** What {@linkcode measureRelay} measures. */
+export interface RelayBenchOptions {
+  /** The database. */
+  readonly url: string;
+  /** How many events the backlog has. */
+  readonly events: number;
+  /** How many rounds. */
+  readonly rounds: number;
+  /** How long transactions are counted in a round, in ms. */
+  readonly ms: number;
+}
+
+const CONNECTIONS = 10;
+const TYPE = { type: "order.placed", description: "An order was placed", subject: "its id" };
+const NOOP = { name: "noop", types: ["order.*"], handler: () => {} };
+
+/** Measures the fan-out and both transactions in every round. */
+export async function measureRelay(options: RelayBenchOptions): Promise<RelayResult> {
+  const result = { fanout: [] as number[], bare: [] as number[], recording: [] as number[] };
+  for (let round = 0; round < options.rounds; round++) {
+    if (options.events > 0) result.fanout.push(await fanOut(options));
+    const order = round % 2 === 0 ? ["bare", "recording"] as const : ["recording", "bare"] as const;
+    for (const way of order) result[way].push(await transact(options, way));
+  }
+  return result;
+}
+
+async function fanOut({ url, events }: RelayBenchOptions): Promise<number> {
+  await using bench = await Bench.open(url, {});
+  await bench.sql.unsafe(
+    `insert into ${bench.schema}.outbox (type, subject, data)
+     select 'order.placed', 'order:' || n, jsonb_build_object('order', n, 'note', 'a payload of some fifty bytes')
+     from generate_series(1, $1::int) as n`,
+    [events],
+  );
+  const waits = `select from ${bench.schema}.outbox where fanned_out_at is null limit 1`;
+  const began = performance.now();
+  await bench.runtime.start();
+  while ((await bench.sql.unsafe(waits)).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  return Math.round(events * 1000 / (performance.now() - began));
+}
+
+async function transact({ url, ms }: RelayBenchOptions, way: "bare" | "recording"): Promise<number> {
+  // Both ways are swept, or only the events of one of them would be fanned out.
+  await using bench = await Bench.open(url, { sweepMs: 20 });
+  const { sql, schema, runtime } = bench;
+  await runtime.start();
+  await sql.unsafe(
+    `create table ${schema}.orders (id int generated always as identity primary key, note text)`,
+  );
+  const insert = `insert into ${schema}.orders (note) values ($1) returning id`;
+  const bare = `insert into ${schema}.outbox (type, subject, owner_id, data) ` +
+    "values ($1::text, $2::text, $3::text, $4::text::jsonb) returning id";
+  let count = 0;
+  let over = 0;
+  const work = async (): Promise<void> => {
+    while (performance.now() < over) {
+      await sql.begin(async (tx) => {
+        const [row] = await tx.unsafe(insert, ["a note"], { prepare: true });
+        const draft = { type: TYPE.type, subject: `order:${row!.id}`, data: { order: Number(row!.id) } };
+        if (way === "recording") await runtime.recorder.with(tx).record(draft);
+        else await tx.unsafe(bare, [draft.type, draft.subject, null, JSON.stringify(draft.data)]);
+      });
+      count++;
+    }
+  };
+  const during = async (lengthMs: number): Promise<number> => {
+    count = 0;
+    over = performance.now() + lengthMs;
+    await Promise.all(Array.from({ length: CONNECTIONS }, work));
+    return count;
+  };
+  await during(ms / 4);
+  return Math.round(await during(ms) * 1000 / ms);
+}
+
+class Bench implements AsyncDisposable {
+  private constructor(
+    readonly schema: string,
+    readonly sql: postgres.Sql,
+    readonly runtime: PostgresRuntime,
+  ) {}
+
+  static async open(url: string, events: { sweepMs?: number }): Promise<Bench> {
+    const schema = `bench_${crypto.randomUUID().slice(0, 8)}`;
+    const runtime = createRuntime({
+      url,
+      schema,
+      log: silentLog,
+      events,
+      // The subscriber's jobs are enqueued and stay: what is measured is the relay.
+      work: ["maintenance"],
+      registrars: [{ eventTypes: [TYPE], subscriptions: [NOOP] }],
+    });
+    await runtime.migrate();
+    return new Bench(schema, postgres(url, { max: CONNECTIONS, onnotice: () => {} }), runtime);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.runtime.stop();
+    await this.sql.unsafe(`drop schema ${this.schema} cascade`);
+    await this.sql.end();
+  }
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)]!;
+}
+
+if (import.meta.main) {
+  await using server = await startEmbedded({ ephemeral: true });
+  const rounds = Number(Deno.args[0] ?? 5);
+  const result = await measureRelay({ url: server.url, events: 100_000, rounds, ms: 2000 });
+  const line = (name: string, rates: readonly number[], unit: string) =>
+    `${name.padEnd(34)} ${String(median(rates)).padStart(7)} ${unit} [${Math.min(...rates)} to ${
+      Math.max(...rates)
+    }]\n`;
+  const ratio = median(result.recording.map((rate, round) => rate / result.bare[round]!));
+  const text = line("fan-out to one subscriber", result.fanout, "events/s") +
+    line("transaction with a bare insert", result.bare, "tx/s") +
+    line("transaction that records", result.recording, "tx/s") +
+    `records, of the bare insert: ${ratio.toFixed(2)}\n`;
+  await Deno.stdout.write(new TextEncoder().encode(text));
+}
