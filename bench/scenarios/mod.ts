@@ -1,4 +1,5 @@
 import type { Scenario } from "../scenario.ts";
+import { cost } from "./cost.ts";
 import { drain, drainDefaults } from "./drain.ts";
 import { drainComputing, drainLargeArgs, drainWaiting } from "./drain_work.ts";
 import { enqueue, enqueueBulk, enqueueInTransaction } from "./enqueue.ts";
@@ -29,4 +30,5 @@ export const SCENARIOS: readonly Scenario[] = [
   lateRows,
   fleet,
   memory,
+  cost,
 ];
