@@ -19,6 +19,14 @@ export interface AttemptTools {
   readonly settings: WebhookSettings;
 }
 
+/** An attempt that was made. */
+export interface AttemptMade {
+  /** What follows. */
+  readonly result: Result;
+  /** What the log tells of it. */
+  readonly facts: AttemptFacts;
+}
+
 /** Makes one attempt: checks, signs, sends, and says what follows. */
 export class Attempts {
   readonly #tools: AttemptTools;
@@ -32,15 +40,29 @@ export class Attempts {
 
   /**
    * Makes it. `attempt` chooses among the addresses of a name, so that one which does not answer is not asked again and
-   * again.
-   *
-   * @throws what is no fault of the endpoint: no key for its secrets, no process to send from.
+   * again. What is no fault of the endpoint, such as a missing key, is told as a fault and logged.
    */
-  async make(
-    delivery: LoadedDelivery,
-    attempt: number,
-    ctx: JobContext,
-  ): Promise<{ readonly result: Result; readonly facts: AttemptFacts }> {
+  async make(delivery: LoadedDelivery, attempt: number, ctx: JobContext): Promise<AttemptMade> {
+    try {
+      return await this.#make(delivery, attempt, ctx);
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      ctx.log.error(
+        "a webhook could not be sent, for which its endpoint is not to blame; it is tried again",
+        {
+          endpointId: delivery.endpointId,
+          eventId: delivery.messageId,
+          error,
+        },
+      );
+      return {
+        result: { type: "fault", error: `it could not be sent: ${error}` },
+        facts: { status: null, durationMs: 0, answer: null },
+      };
+    }
+  }
+
+  async #make(delivery: LoadedDelivery, attempt: number, ctx: JobContext): Promise<AttemptMade> {
     const { guard, box, settings } = this.#tools;
     const { endpoint, messageId, body } = delivery;
     const began = performance.now();

@@ -81,7 +81,7 @@ async function settle(
     });
     return { delivered: true };
   }
-  const isLast = result.type === "retry" && (attempt >= ctx.maxAttempts || delivery.replay === TEST_REPLAY);
+  const isLast = result.type !== "later" && (attempt >= ctx.maxAttempts || delivery.replay === TEST_REPLAY);
   const made = { ...facts, attempt, error: result.error };
   if (result.type === "discard" || isLast) throw await end(tools, delivery, made, result.error);
   if (result.type === "later") {

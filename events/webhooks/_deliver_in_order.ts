@@ -80,6 +80,7 @@ async function attemptFirst(tools: DeliverTools, next: LoadedDelivery, ctx: JobC
   }
   const spent = result.type === "retry" ? attempt : next.attempts;
   await deliveries.write({ ...keyOnly(next), state: "waiting", reason: null, attempts: spent, entry });
+  if (result.type === "fault") return false;
   const askedMs = result.type === "later" ? result.askedMs : 0;
   await health.failed(next.endpointId, true, Math.max(askedMs, delayMs(settings, attempt)));
   return false;

@@ -36,6 +36,8 @@ export async function tellHealth(
     case "later":
       await health.failed(endpointId, true, result.askedMs);
       break;
+    case "fault":
+      break;
     case "discard":
       // It answers, so the others need not wait; but it is no success either.
       if (result.isGone) await health.disable(endpointId, result.error);

@@ -1,0 +1,33 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { gathered } from "./_gathered.ts";
+
+Deno.test("gathered() makes one run of what is called together, at most 100", async () => {
+  const sizes: number[] = [];
+  const double = gathered((given: readonly number[]) => {
+    sizes.push(given.length);
+    return Promise.resolve(given.map((each) => each * 2));
+  });
+  const all = await Promise.all(Array.from({ length: 250 }, (_, index) => double(index)));
+  assertEquals(all, Array.from({ length: 250 }, (_, index) => index * 2));
+  assertEquals(sizes, [100, 100, 50]);
+  assertEquals(await double(7), 14);
+});
+
+Deno.test("gathered() gathers while a run is under way, and a run that fails fails its own calls only", async () => {
+  const gate = Promise.withResolvers<void>();
+  const runs: number[][] = [];
+  const run = gathered(async (given: readonly number[]) => {
+    runs.push([...given]);
+    if (runs.length === 1) await gate.promise;
+    if (given.includes(2)) throw new Error("two");
+    return given;
+  });
+  const first = run(1);
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  const failing = [run(2), run(3)].map((each) => assertRejects(() => each, Error, "two"));
+  gate.resolve();
+  assertEquals(await first, 1);
+  await Promise.all(failing);
+  assertEquals(await run(4), 4);
+  assertEquals(runs, [[1], [2, 3], [4]]);
+});

@@ -1,0 +1,45 @@
+import { assert, assertEquals } from "@std/assert";
+import { type Turn, Turns } from "./_turns.ts";
+
+function leave(turn: Turn): void {
+  if (turn.type === "later") throw new Error("expected a turn");
+  turn.leave();
+}
+
+Deno.test("Turns lets so many go, a few wait, and the rest comes back one after the other", async () => {
+  const turns = new Turns();
+  const gone = await Promise.all([turns.take("a", 2), turns.take("a", 2)]);
+  const waiting = [1, 2, 3, 4].map(() => turns.take("a", 2));
+  const sentAway = await Promise.all(Array.from({ length: 100 }, () => turns.take("a", 2)));
+  const delays = sentAway.map((turn) => turn.type === "later" ? turn.inMs : 0);
+  assert(delays[0]! >= 250 && delays.every((ms, index) => index === 0 || ms > delays[index - 1]! - 20));
+  // 50 ms is what an unknown endpoint counts as taking: two at once take one every 25 ms.
+  assert(Math.abs(delays.at(-1)! - delays[0]! - 99 * 25) < 200, delays.join());
+  // Another endpoint has turns of its own.
+  leave(await turns.take("b", 2));
+  gone.forEach(leave);
+  for (const turn of waiting.slice(0, 2)) leave(await turn);
+  for (const turn of waiting.slice(2)) leave(await turn);
+  leave(await turns.take("a", 1));
+});
+
+Deno.test("Turns keeps nobody waiting for long", async () => {
+  const turns = new Turns();
+  const first = await turns.take("a", 1);
+  const began = performance.now();
+  const second = await turns.take("a", 1);
+  assertEquals(second.type, "later");
+  assert(performance.now() - began > 900);
+  leave(first);
+  leave(await turns.take("a", 1));
+});
+
+Deno.test("Turns never sends anyone away for more than a minute", async () => {
+  const turns = new Turns();
+  const held = await turns.take("a", 1);
+  const waiting = [turns.take("a", 1), turns.take("a", 1)];
+  const away = await Promise.all(Array.from({ length: 5000 }, () => turns.take("a", 1)));
+  assert(away.every((turn) => turn.type === "later" && turn.inMs <= 60_000));
+  leave(held);
+  for (const turn of waiting) leave(await turn);
+});
