@@ -19,7 +19,7 @@ export type Turn =
 const WAIT_MS_MAX = 1000;
 const LATER_MS_MIN = 250;
 const LATER_MS_MAX = 60_000;
-const TYPICAL_MS_FIRST = 50;
+const TYPICAL_MS_FIRST = 10;
 const LINES_MAX = 1000;
 
 /**
