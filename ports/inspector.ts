@@ -22,6 +22,16 @@ export interface WaitingOverview {
   readonly oldestMs: number;
 }
 
+/** A queue and whether it is worked. */
+export interface QueueOverview {
+  /** The queue. */
+  readonly queue: string;
+  /** How many of its handlers run at once in one process; null where this process does not declare it. */
+  readonly concurrency: number | null;
+  /** Since when it is paused, ISO 8601; null when it is not. */
+  readonly pausedAt: string | null;
+}
+
 /** The whole at a glance. */
 export interface Overview {
   /** Counts of each kind, declared ones that never ran included, by name. */
@@ -32,6 +42,8 @@ export interface Overview {
   readonly oldestPendingMs: number | null;
   /** The same per queue and priority, where one waits: priority is strict, so a starved one shows here. */
   readonly waiting: readonly WaitingOverview[];
+  /** The declared queues, and those that are paused, by name. */
+  readonly queues: readonly QueueOverview[];
   /** Jobs that were put aside because no process that claimed them declares their kind. */
   readonly undeclared: number;
   /** The size of the tables and their indexes, in bytes; 0 where nothing is stored. */
@@ -108,6 +120,21 @@ export interface Inspector {
 
   /** Calls a job off. */
   cancel(id: JobId): Promise<CancelResult>;
+
+  /**
+   * Pauses a queue, durably and for the whole fleet: from now on none of its jobs is claimed, and what was claimed ahead
+   * goes back in line, within a heartbeat at the latest. Jobs that run go on, and jobs can be enqueued. Idempotent.
+   *
+   * @throws {UndeclaredQueueError} the queue table does not hold it.
+   */
+  pauseQueue(queue: string): Promise<void>;
+
+  /**
+   * Resumes a paused queue. Idempotent.
+   *
+   * @throws {UndeclaredQueueError} the queue table does not hold it.
+   */
+  resumeQueue(queue: string): Promise<void>;
 
   /** The declared periodics, by name. */
   periodic(): Promise<PeriodicStatus[]>;

@@ -57,6 +57,15 @@ export interface Store {
   /** Records this process, under an id of its own that is never used again. */
   register(owner: Owner): Promise<void>;
 
+  /** Records what this process declares, for whoever enqueues beside the runtime: SQL, another language. */
+  declare(declared: Declared): Promise<void>;
+
+  /** From now on, and over restarts, no process claims from this queue. What was claimed is not touched. */
+  pauseQueue(queue: string): Promise<void>;
+
+  /** From now on it is claimed from again. */
+  resumeQueue(queue: string): Promise<void>;
+
   /** Takes this process off the record. Its jobs must have been settled. */
   unregister(owner: string): Promise<void>;
 
@@ -242,6 +251,22 @@ export interface Owner {
   readonly queues: readonly string[];
 }
 
+/** What a process declares, as far as it concerns who enqueues. */
+export interface Declared {
+  /** Its kinds, but for those of periodics. */
+  readonly kinds: readonly { readonly name: string; readonly queue: string; readonly maxAttempts: number }[];
+  /** Its queues. */
+  readonly queues: readonly string[];
+}
+
+/** A queue that is paused. */
+export interface PausedQueue {
+  /** Its name. */
+  readonly queue: string;
+  /** Since when, ISO 8601. */
+  readonly pausedAt: string;
+}
+
 /** The answer to a heartbeat. */
 export interface Beat {
   /** False when this process was rescued meanwhile: it must start no more jobs and register anew. */
@@ -252,6 +277,8 @@ export interface Beat {
   readonly owners: readonly { readonly id: string; readonly beat: string }[];
   /** This process's running jobs that are to be cancelled, in case the signal was lost. */
   readonly cancelRequested: readonly JobId[];
+  /** The queues that are paused, in case the signal was lost. */
+  readonly pausedQueues: readonly string[];
 }
 
 /** What is recorded with a started job whose process died. */
@@ -328,6 +355,8 @@ export interface Counts {
   readonly undeclared: number;
   /** The size of the tables and indexes, in bytes. */
   readonly bytes: number;
+  /** The queues that are paused, by name. */
+  readonly paused: readonly PausedQueue[];
 }
 
 /** A job that has ended. */
@@ -345,6 +374,8 @@ export interface Final {
 /** A message between processes. Every one is a hint: what is lost is found by polling. */
 export type Signal =
   | { readonly type: "ready"; readonly queue: string }
+  | { readonly type: "pause"; readonly queue: string }
+  | { readonly type: "resume"; readonly queue: string }
   | { readonly type: "cancel"; readonly id: JobId }
   | { readonly type: "wait"; readonly id: JobId }
   | { readonly type: "final"; readonly id: JobId };

@@ -22,6 +22,8 @@ export interface HeartOptions {
   readonly onFit: () => void;
   /** It has put another's jobs back in line. */
   readonly onRescue: (rescued: Rescued) => void;
+  /** These queues are paused, and no others. */
+  readonly onPaused: (queues: readonly string[]) => void;
   /** A running job of this process is to be cancelled. */
   readonly onCancel: (id: JobId) => void;
   /** For what goes wrong. */
@@ -99,11 +101,11 @@ export class Heart {
   }
 
   async #beat(): Promise<void> {
-    const { store, log, onFit, onRescued, onCancel } = this.#options;
+    const { store, log, onFit, onRescued, onPaused, onCancel } = this.#options;
     // Counted from before the call: the answer may have been long under way.
     const asked = performance.now();
     const beat = await store.beat(this.#owner);
-    const paused = !this.fit || !beat.alive;
+    const rested = !this.fit || !beat.alive;
     if (beat.alive) {
       this.#renewedAt = asked;
     } else {
@@ -116,7 +118,8 @@ export class Heart {
     }
     if (!this.#wasFit) log.info("heartbeat renewed, starting jobs again");
     this.#wasFit = true;
-    if (paused) onFit();
+    onPaused(beat.pausedQueues);
+    if (rested) onFit();
     for (const id of beat.cancelRequested) onCancel(id);
     this.#lost = this.#watch(beat.nowMs, beat.owners);
     this.#mending.wake();

@@ -103,6 +103,7 @@ export class Lane {
   #nextDueAt = 0;
   #dueTimer: Timer | undefined;
   readonly #undeclared = new Set<string>();
+  #paused = false;
   #stopping = false;
   #idle: (() => void)[] = [];
 
@@ -145,6 +146,16 @@ export class Lane {
       this.#dueTimer = undefined;
       this.#claims.wake();
     }, delayMs);
+  }
+
+  /** The queue was paused, or resumed. What was claimed ahead goes back; what runs goes on. */
+  setPaused(paused: boolean): void {
+    if (paused === this.#paused) return;
+    this.#paused = paused;
+    if (!paused) return this.wake();
+    this.#release(this.#buffer.splice(0));
+    this.#release(this.#recorded.splice(0));
+    this.#releaseWaitingSuspect();
   }
 
   /** A cancel was signalled. What has not started goes back, and the store ends it if the row says so too. */
@@ -233,7 +244,7 @@ export class Lane {
 
   /** How many to claim now: 0 when there is enough at hand. */
   #wanted(): number {
-    if (this.#suspect !== undefined) return 0;
+    if (this.#suspect !== undefined || this.#paused) return 0;
     if (!this.#options.fit() || this.#options.settler.backlog > BACKLOG_MAX) return 0;
     const { prefetchMs, prefetchMax } = this.#options.settings;
     const target = Math.min(prefetchMax, Math.floor(this.#rate.perSecond() * prefetchMs / 1000));
@@ -259,7 +270,7 @@ export class Lane {
 
   #take(jobs: readonly Claimed[], free: number): void {
     // The answer may have been so long under way that others take this process for dead by now.
-    if (this.#stopping || !this.#options.fit()) return this.#release(jobs);
+    if (this.#stopping || this.#paused || !this.#options.fit()) return this.#release(jobs);
     jobs.forEach((job, index) => {
       const kind = this.#options.kinds.get(job.kind);
       if (kind === undefined) this.#putAside(job);
@@ -272,7 +283,7 @@ export class Lane {
 
   /** Fills free slots with what is at hand. */
   #pump(): void {
-    if (this.#stopping || !this.#options.fit()) return;
+    if (this.#stopping || this.#paused || !this.#options.fit()) return;
     while (this.#recorded.length > 0 && this.#free() > this.#promised) this.#start(this.#recorded.shift()!);
     const ahead = this.#ahead();
     const short = this.#free() - this.#promised + ahead - this.#recorded.length;
@@ -310,7 +321,7 @@ export class Lane {
       return this.#releaseWaitingSuspect();
     }
     if (this.#suspect !== job) return;
-    if (!this.#stopping && this.#options.fit()) return this.#start(job);
+    if (!this.#stopping && !this.#paused && this.#options.fit()) return this.#start(job);
     this.#suspectBegun = false;
     this.#releaseWaitingSuspect();
   }
@@ -351,7 +362,7 @@ export class Lane {
     this.#recording = [];
     const cancelled = batch.filter((job) => this.#cancelledWhileRecording.has(job.id));
     this.#cancelledWhileRecording.clear();
-    const goesOn = recorded && !this.#stopping;
+    const goesOn = recorded && !this.#stopping && !this.#paused;
     this.#release(goesOn ? cancelled : batch);
     if (goesOn) this.#recorded.push(...batch.filter((job) => !cancelled.includes(job)));
     this.#pump();

@@ -1,4 +1,11 @@
-import { type Composition, type Counts, JOB_STATES, type JobState, type Overview } from "../ports/mod.ts";
+import {
+  type Composition,
+  type Counts,
+  JOB_STATES,
+  type JobState,
+  type Overview,
+  type QueueOverview,
+} from "../ports/mod.ts";
 
 /** Puts what the store counted beside what is declared: a kind that never ran is there too, with zeros. */
 export function overviewOf(counts: Counts, composition: Composition, kind?: string): Overview {
@@ -16,6 +23,7 @@ export function overviewOf(counts: Counts, composition: Composition, kind?: stri
     states: sum(counts.states),
     oldestPendingMs: ages.length === 0 ? null : Math.max(...ages),
     waiting: counts.waiting,
+    queues: queuesOf(counts, composition),
     undeclared: counts.undeclared,
     bytes: counts.bytes,
   };
@@ -25,4 +33,13 @@ function sum(counts: Counts["states"]): Record<JobState, number> {
   const states = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as Record<JobState, number>;
   for (const { state, count } of counts) states[state] += count;
   return states;
+}
+
+function queuesOf(counts: Counts, composition: Composition): QueueOverview[] {
+  const paused = new Map(counts.paused.map(({ queue, pausedAt }) => [queue, pausedAt]));
+  return [...new Set([...composition.queues.keys(), ...paused.keys()])].sort().map((queue) => ({
+    queue,
+    concurrency: composition.queues.get(queue)?.concurrency ?? null,
+    pausedAt: paused.get(queue) ?? null,
+  }));
 }

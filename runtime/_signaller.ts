@@ -28,7 +28,10 @@ export class Signaller {
   /** Sends a signal: at once when none was sent lately, otherwise with the next. */
   send(signal: Signal): void {
     if (this.#pending.size >= PENDING_MAX) this.#pending.delete(this.#pending.keys().next().value!);
-    this.#pending.set(signal.type + " " + (signal.type === "ready" ? signal.queue : signal.id), signal);
+    const key = keyOf(signal);
+    // Of a pause and a resume of one queue the last one counts, and comes last.
+    this.#pending.delete(key);
+    this.#pending.set(key, signal);
     this.#schedule(this.#lastSentAt + this.#intervalMs - performance.now());
   }
 
@@ -70,5 +73,17 @@ export class Signaller {
       for (const [key, signal] of batch) if (!this.#pending.has(key)) this.#pending.set(key, signal);
       return RETRY_MS;
     }
+  }
+}
+
+function keyOf(signal: Signal): string {
+  switch (signal.type) {
+    case "pause":
+    case "resume":
+      return `pause ${signal.queue}`;
+    case "ready":
+      return `ready ${signal.queue}`;
+    default:
+      return `${signal.type} ${signal.id}`;
   }
 }

@@ -4,6 +4,7 @@ import {
   type Composition,
   CompositionError,
   type CompositionInput,
+  type Declared,
   type EnqueueOptions,
   type EnqueueRequest,
   type Executor,
@@ -22,6 +23,7 @@ import {
   MAINTENANCE_QUEUE,
   type NewJob,
   type Overview,
+  PERIODIC_PREFIX,
   type PeriodicStatus,
   type Runtime,
   RuntimeStateError,
@@ -165,6 +167,9 @@ class StoreRuntime implements WorkingRuntime {
       onRescued: () => this.#eachLane((lane) => lane.abandon()),
       onFit: () => this.#eachLane((lane) => lane.wake()),
       onRescue: (rescued) => rescued.queues.forEach((queue) => this.#ready(queue)),
+      onPaused: (queues) => {
+        for (const [name, lane] of this.#lanes) lane.setPaused(queues.includes(name));
+      },
       onCancel: (id) => this.#cancelHere(id),
       log,
     });
@@ -258,6 +263,22 @@ class StoreRuntime implements WorkingRuntime {
     this.#ready(await this.#track(() => this.#store.retry(id)));
   }
 
+  async pauseQueue(queue: string): Promise<void> {
+    this.#assertQueue(queue);
+    await this.#track(() => this.#store.pauseQueue(queue));
+    this.#lanes.get(queue)?.setPaused(true);
+    this.#signaller.send({ type: "pause", queue });
+    this.#log.info("queue paused", { queue });
+  }
+
+  async resumeQueue(queue: string): Promise<void> {
+    this.#assertQueue(queue);
+    await this.#track(() => this.#store.resumeQueue(queue));
+    this.#lanes.get(queue)?.setPaused(false);
+    this.#signaller.send({ type: "resume", queue });
+    this.#log.info("queue resumed", { queue });
+  }
+
   async periodic(): Promise<PeriodicStatus[]> {
     return await this.#track(() => this.#periodics.status());
   }
@@ -316,6 +337,8 @@ class StoreRuntime implements WorkingRuntime {
     const faults = await this.#executor.check([...this.composition.kinds.values()]);
     if (faults.length > 0) throw new CompositionError(faults);
     await this.#listen();
+    if (this.#isStopping()) return;
+    await this.#store.declare(declaredOf(this.#composition));
     if (this.#isStopping()) return;
     await this.#heart.start();
     this.#executor.start({ onThreadLost: (thread) => this.#onThreadLost(thread) });
@@ -456,6 +479,10 @@ class StoreRuntime implements WorkingRuntime {
       case "ready":
         if (this.#phase === "working") this.#lanes.get(signal.queue)?.wake();
         break;
+      case "pause":
+      case "resume":
+        this.#lanes.get(signal.queue)?.setPaused(signal.type === "pause");
+        break;
       case "cancel":
         this.#cancelHere(signal.id);
         break;
@@ -465,6 +492,11 @@ class StoreRuntime implements WorkingRuntime {
       case "final":
         this.#waiters.look(signal.id);
     }
+  }
+
+  #assertQueue(queue: string): void {
+    const { queues } = this.#composition;
+    if (!queues.has(queue)) throw new UndeclaredQueueError(queue, queues.keys());
   }
 
   #assertOpen(): void {
@@ -507,6 +539,15 @@ function attempt<T>(make: () => T): { readonly ok: true; readonly value: T } | F
   } catch (error) {
     return { ok: false, error };
   }
+}
+
+/** What others may enqueue beside the runtime. */
+function declaredOf(composition: Composition): Declared {
+  const kinds = [...composition.kinds.values()].filter(({ name }) => !name.startsWith(PERIODIC_PREFIX));
+  return {
+    kinds: kinds.map(({ name, queue, maxAttempts }) => ({ name, queue, maxAttempts })),
+    queues: [...composition.queues.keys()],
+  };
 }
 
 /** Which queues this process works. */

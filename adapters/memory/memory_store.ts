@@ -8,6 +8,7 @@ import type {
   ClaimRequest,
   Completion,
   Counts,
+  Declared,
   Final,
   Inserted,
   NewJob,
@@ -75,6 +76,8 @@ export class MemoryStore implements Store {
   readonly #periodics = new PeriodicTable();
   readonly #signals = new SignalBoard();
   readonly #transactions = new Transactions();
+  /** Since when queues are paused, ms since the epoch. */
+  readonly #paused = new Map<string, number>();
   #lastSeq = 0;
 
   /** Use {@linkcode createMemoryStore}. */
@@ -138,7 +141,7 @@ export class MemoryStore implements Store {
 
   /** Takes due jobs. A process that is not registered gets none: no one would rescue them. */
   claim(request: ClaimRequest): Promise<Claimed[]> {
-    if (!this.#owners.has(request.owner)) return Promise.resolve([]);
+    if (!this.#owners.has(request.owner) || this.#paused.has(request.queue)) return Promise.resolve([]);
     const nowMs = this.#clock();
     const rows = this.#jobs.line(request.queue).due(nowMs, request.limit, (row) => !this.#isLocked(row.id));
     return Promise.resolve(rows.map((row, index) => {
@@ -196,6 +199,23 @@ export class MemoryStore implements Store {
     return Promise.resolve();
   }
 
+  /** Nobody enqueues beside the runtimes here, so there is nobody to tell. */
+  declare(_declared: Declared): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** From now on nobody claims from this queue. */
+  pauseQueue(queue: string): Promise<void> {
+    if (!this.#paused.has(queue)) this.#paused.set(queue, this.#clock());
+    return Promise.resolve();
+  }
+
+  /** From now on it is claimed from again. */
+  resumeQueue(queue: string): Promise<void> {
+    this.#paused.delete(queue);
+    return Promise.resolve();
+  }
+
   /** Takes a process off the record. */
   unregister(owner: string): Promise<void> {
     this.#owners.forget(owner);
@@ -208,7 +228,14 @@ export class MemoryStore implements Store {
     const cancelRequested = [...this.#jobs.all()]
       .filter((row) => row.state === "running" && row.owner === owner && row.cancelRequested)
       .map((row) => row.id);
-    return Promise.resolve({ alive, nowMs: this.#clock(), owners: this.#owners.all(), cancelRequested });
+    const pausedQueues = [...this.#paused.keys()];
+    return Promise.resolve({
+      alive,
+      nowMs: this.#clock(),
+      owners: this.#owners.all(),
+      cancelRequested,
+      pausedQueues,
+    });
   }
 
   /** Puts back the jobs of a process that is gone. */
@@ -301,7 +328,13 @@ export class MemoryStore implements Store {
 
   /** Counts and ages. */
   counts(kind?: string): Promise<Counts> {
-    return Promise.resolve(overviewCounts(this.#jobs, kind, this.#clock()));
+    const paused = [...this.#paused].sort(([one], [other]) => one < other ? -1 : 1).map((
+      [queue, sinceMs],
+    ) => ({
+      queue,
+      pausedAt: new Date(sinceMs).toISOString(),
+    }));
+    return Promise.resolve({ ...overviewCounts(this.#jobs, kind, this.#clock()), paused });
   }
 
   /** Jobs, newest first. */

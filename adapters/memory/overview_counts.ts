@@ -4,7 +4,11 @@ import { type JobRow, waits } from "./job_row.ts";
 import type { JobTable } from "./job_table.ts";
 
 /** Counts and ages, over all kinds or one. */
-export function overviewCounts(table: JobTable, kind: string | undefined, nowMs: number): Counts {
+export function overviewCounts(
+  table: JobTable,
+  kind: string | undefined,
+  nowMs: number,
+): Omit<Counts, "paused"> {
   const counted = (row: JobRow) => kind === undefined || row.kind === kind;
   const states = new Map<string, { kind: string; state: JobState; count: number }>();
   let undeclared = 0;

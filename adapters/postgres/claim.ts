@@ -31,7 +31,7 @@ function branch(priority: number, at: string, id: string): string {
 /**
  * The branches are read one after the other, and a later one only when the earlier ones did not fill the limit: that
  * makes priority strict. A process that is not on the record (it was rescued) gets nothing, for nobody would miss its
- * jobs; the lock on its row makes a rescue wait for a claim that has begun.
+ * jobs; the lock on its row makes a rescue wait for a claim that has begun. Nor does anybody while the queue is paused.
  */
 export const CLAIM: string = `
   with alive as materialized (
@@ -48,7 +48,11 @@ export const CLAIM: string = `
         union all
         ${branch(4, "$12", "$13")}
       ) as branches
-      limit case when exists (select from alive) then $3::int else 0 end
+      limit case
+        when exists (select from alive)
+          and not exists (select from {schema}.queue where name = $2::text and paused_at is not null)
+        then $3::int else 0
+      end
     ) as first
   ), claimed as (
     update {schema}.job

@@ -1,6 +1,7 @@
 import type { JobState } from "../../ports/job.ts";
 import type { Counts } from "../../ports/store.ts";
 import type { PostgresDatabase } from "./database.ts";
+import { pausedQueues } from "./declared.ts";
 import { epochMsSql } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
@@ -96,6 +97,7 @@ export async function countJobs(database: PostgresDatabase, kind?: string): Prom
     })),
     undeclared: Number(undeclared[0]?.count),
     bytes: Number(bytes[0]?.bytes),
+    paused: await pausedQueues(database),
   };
 }
 

@@ -20,7 +20,7 @@ const BEAT = `
     union all
     select id, heartbeat_at from {schema}.worker where id <> $1::text::uuid
   )
-  select clock.now_ms, clock.cancel_requested, everyone.id, ${BEAT_SQL} as beat
+  select clock.now_ms, clock.cancel_requested, clock.paused, everyone.id, ${BEAT_SQL} as beat
   from (
     select
       ${epochMsSql("clock_timestamp()")} as now_ms,
@@ -28,7 +28,10 @@ const BEAT = `
         select string_agg(id::text, ',' order by id)
         from {schema}.job
         where cancel_requested and owner = $1::text::uuid and state = 'running'
-      ) as cancel_requested
+      ) as cancel_requested,
+      (
+        select jsonb_agg(name)::text from {schema}.queue where paused_at is not null
+      ) as paused
   ) as clock
   left join everyone on true`;
 
@@ -44,11 +47,12 @@ export async function beat(database: Statements, owner: string): Promise<Beat> {
     id: String(row.id),
     beat: String(row.beat),
   }));
-  const requested = rows[0]?.cancel_requested;
+  const { cancel_requested: requested, paused } = rows[0] ?? {};
   return {
     alive: owners.some(({ id }) => id === owner),
     nowMs: Number(rows[0]?.now_ms),
     owners,
     cancelRequested: typeof requested === "string" ? requested.split(",") : [],
+    pausedQueues: typeof paused === "string" ? JSON.parse(paused) : [],
   };
 }

@@ -8,6 +8,7 @@ import type {
   ClaimRequest,
   Completion,
   Counts,
+  Declared,
   Final,
   Inserted,
   NewJob,
@@ -32,6 +33,7 @@ import { Claimer } from "./claim.ts";
 import { completionOf } from "./completion.ts";
 import { countJobs, nextDue } from "./counts.ts";
 import { PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
+import { declare, pauseQueue, resumeQueue } from "./declared.ts";
 import { beat, register } from "./heartbeat.ts";
 import { channelName } from "./identifiers.ts";
 import { insertJobs, insertJobsIn, type InsertTarget, runIn, type RunStatement } from "./insert.ts";
@@ -214,6 +216,21 @@ export class PostgresStore implements Store {
   /** Records this process, under an id (a UUID) of its own that is never used again. */
   async register(owner: Owner): Promise<void> {
     await register(this.#pulse, owner);
+  }
+
+  /** Tells the SQL function `enqueue` what this process declares. */
+  async declare(declared: Declared): Promise<void> {
+    await declare(this.database, declared);
+  }
+
+  /** From now on nobody claims from this queue. */
+  async pauseQueue(queue: string): Promise<void> {
+    await pauseQueue(this.database, queue);
+  }
+
+  /** From now on it is claimed from again. */
+  async resumeQueue(queue: string): Promise<void> {
+    await resumeQueue(this.database, queue);
   }
 
   /** Takes this process off the record; one that still has running jobs is left for a rescue. */

@@ -1,4 +1,5 @@
 import type { MigrationStep } from "../../ports/database.ts";
+import { CREATE_ENQUEUE, DROP_ENQUEUE } from "./enqueue_function.ts";
 import { type MigrationSql, printMigration } from "./migrate.ts";
 
 /** The name under which the steps of the job tables are recorded. */
@@ -164,6 +165,7 @@ drop function {schema}.record_periodic_run()`;
 /** The history of the job tables, oldest first. */
 export const JOB_STEPS: readonly MigrationStep[] = [
   { version: 1, name: "create jobs", up: CREATE_JOBS, down: DROP_JOBS },
+  { version: 2, name: "enqueue by SQL, pause queues", up: CREATE_ENQUEUE, down: DROP_ENQUEUE },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */

@@ -16,7 +16,7 @@ const NOTIFY = `
 
 type Packed = readonly [letter: string, value: string];
 
-const LETTERS = { ready: "r", cancel: "c", wait: "w", final: "f" } as const;
+const LETTERS = { ready: "r", cancel: "c", wait: "w", final: "f", pause: "p", resume: "u" } as const;
 
 /** The payload that says that a queue has due jobs. */
 export function readySignal(queue: string): string {
@@ -30,7 +30,7 @@ export function packSignals(signals: readonly Signal[]): string[] {
   let parts: string[] = [];
   let bytes = 2;
   for (const signal of signals) {
-    const value = signal.type === "ready" ? signal.queue : signal.id;
+    const value = "queue" in signal ? signal.queue : signal.id;
     const part = JSON.stringify([LETTERS[signal.type], value] satisfies Packed);
     const size = encoder.encode(part).length + 1;
     if (parts.length > 0 && bytes + size > PAYLOAD_BYTES_MAX) {
@@ -60,6 +60,8 @@ export function unpackSignals(payload: string): Signal[] {
     if (letter === LETTERS.ready) return [{ type: "ready", queue: value }];
     if (letter === LETTERS.cancel) return [{ type: "cancel", id: value }];
     if (letter === LETTERS.wait) return [{ type: "wait", id: value }];
+    if (letter === LETTERS.pause) return [{ type: "pause", queue: value }];
+    if (letter === LETTERS.resume) return [{ type: "resume", queue: value }];
     if (letter === LETTERS.final) return [{ type: "final", id: value }];
     return [];
   });

@@ -7,6 +7,7 @@ import { declarationCases } from "./cases/declarations.ts";
 import { edgeCases } from "./cases/edges.ts";
 import { enqueueCases } from "./cases/enqueue.ts";
 import { inspectCases } from "./cases/inspect.ts";
+import { pauseCases } from "./cases/pause.ts";
 import { periodicCases } from "./cases/periodics.ts";
 import { progressCases } from "./cases/progress.ts";
 import { queueCases } from "./cases/queues.ts";
@@ -41,6 +42,7 @@ export const cases: readonly Case[] = [
   ...inspectCases,
   ...periodicCases,
   ...queueCases,
+  ...pauseCases,
   ...stopCases,
   ...rescueCases,
   ...retentionCases,

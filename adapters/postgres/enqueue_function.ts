@@ -1,0 +1,137 @@
+/**
+ * The SQL function that enqueues, for triggers and for programs in other languages; and the tables that it reads: what
+ * the running processes declare, which the database cannot know by itself. The row of a queue also says whether it is
+ * paused. The checks are those of `Jobs.enqueue`, except for a kind's schema, which its handler checks.
+ */
+export const CREATE_ENQUEUE: string = `
+create table {schema}.kind (
+  name text primary key,
+  queue text not null,
+  max_attempts int not null
+);
+
+create table {schema}.queue (
+  name text primary key,
+  paused_at timestamptz
+);
+
+create function {schema}.args_depth(args jsonb) returns int language sql immutable strict as $body$
+  with recursive level (depth, value) as (
+    select 1, args
+    union all
+    select level.depth + 1, inner_value.value
+    from level cross join lateral (
+      select value from jsonb_each(case when jsonb_typeof(level.value) = 'object' then level.value end)
+      union all
+      select value from jsonb_array_elements(case when jsonb_typeof(level.value) = 'array' then level.value end)
+    ) as inner_value
+    where jsonb_typeof(inner_value.value) in ('object', 'array')
+  )
+  select max(depth) from level
+$body$;
+
+create function {schema}.enqueue(
+  kind text,
+  args jsonb default 'null',
+  run_at timestamptz default null,
+  unique_by_args boolean default false,
+  queue text default null,
+  priority int default 2
+) returns bigint language plpgsql as $body$
+#variable_conflict use_column
+declare
+  declared record;
+  given jsonb := coalesce(enqueue.args, 'null');
+  given_text text := given::text;
+  to_queue text;
+  due timestamptz;
+  args_key bytea;
+  new_id bigint;
+  held_id bigint;
+  tries int := 0;
+  channel text;
+begin
+  select known.queue, known.max_attempts into declared from {schema}.kind as known where known.name = enqueue.kind;
+  if not found then
+    raise exception 'Cannot enqueue a job of kind %: no process that declares it has started so far',
+      coalesce(to_json(enqueue.kind)::text, 'null')
+      using errcode = 'invalid_parameter_value',
+        hint = 'Declared are ' || coalesce(
+          (select string_agg(to_json(known.name)::text, ', ' order by known.name) from {schema}.kind as known),
+          'none');
+  end if;
+  to_queue := coalesce(enqueue.queue, declared.queue);
+  if not exists (select from {schema}.queue as known where known.name = to_queue) then
+    raise exception 'Cannot use the queue %: no process that declares it has started so far', to_json(to_queue)
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if enqueue.priority is null or enqueue.priority not between 1 and 4 then
+    raise exception 'Cannot use priority %: expected 1 (first), 2, 3 or 4', coalesce(enqueue.priority::text, 'null')
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if enqueue.run_at < '0001-01-01 00:00:00+00' or enqueue.run_at > '9999-12-31 00:00:00+00' then
+    raise exception 'Cannot use run_at %: expected a time from the year 1 to the year 9999', enqueue.run_at
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if octet_length(given_text) > 1048576 then
+    raise exception 'Cannot store args of % bytes: the most is 1048576 bytes', octet_length(given_text)
+      using errcode = 'invalid_parameter_value';
+  end if;
+  -- Few args have so many brackets, and only those need a look at how they are nested.
+  if length(given_text) - length(translate(given_text, '[{', '')) > 500 and {schema}.args_depth(given) > 500 then
+    raise exception 'Cannot store args: they are nested deeper than 500 levels'
+      using errcode = 'invalid_parameter_value';
+  end if;
+
+  if enqueue.unique_by_args then
+    args_key := sha256(convert_to(given_text, 'UTF8'));
+    loop
+      insert into {schema}.job_key (kind, key, job_id)
+      values (enqueue.kind, args_key, nextval($name\${schema}.job_id_seq$name$::regclass))
+      on conflict (kind, key) do nothing
+      returning job_id into new_id;
+      exit when found;
+      select held.job_id into held_id
+      from {schema}.job_key as held
+      where held.kind = enqueue.kind and held.key = args_key;
+      if found then
+        return held_id;
+      end if;
+      tries := tries + 1;
+      if tries >= 50 then
+        raise exception 'The unique key of a job of kind % changed hands 50 times', to_json(enqueue.kind)
+          using errcode = 'serialization_failure';
+      end if;
+    end loop;
+  else
+    new_id := nextval($name\${schema}.job_id_seq$name$::regclass);
+  end if;
+
+  insert into {schema}.job (id, kind, queue, priority, max_attempts, args, unique_key, scheduled_at)
+  values (
+    new_id, enqueue.kind, to_queue, enqueue.priority, declared.max_attempts, given, args_key,
+    greatest(coalesce(enqueue.run_at, clock_timestamp()), clock_timestamp())
+  )
+  returning scheduled_at into due;
+
+  if due <= clock_timestamp() and not exists (
+    select from {schema}.awake where awake.queue = to_queue and awake.until > clock_timestamp()
+  ) then
+    -- The channel's name is made of the schema's, as every process makes it.
+    select 'millrace_' || substr(
+        encode(sha256(convert_to(namespace.nspname, 'UTF8') || '\\x00'::bytea || 'signals'::bytea), 'hex'), 1, 32)
+      into channel
+    from pg_catalog.pg_class as relation
+    join pg_catalog.pg_namespace as namespace on namespace.oid = relation.relnamespace
+    where relation.oid = $name\${schema}.job$name$::regclass;
+    perform pg_notify(channel, '[["r",' || to_json(to_queue)::text || ']]');
+  end if;
+  return new_id;
+end
+$body$`;
+
+/** Undoes it. */
+export const DROP_ENQUEUE: string = `
+drop function {schema}.enqueue(text, jsonb, timestamptz, boolean, text, int);
+drop function {schema}.args_depth(jsonb);
+drop table {schema}.queue, {schema}.kind`;

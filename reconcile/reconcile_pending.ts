@@ -1,0 +1,173 @@
+import {
+  type Database,
+  InvalidOptionError,
+  type JobId,
+  type Log,
+  silentLog,
+  type Tx,
+  type TxRow,
+} from "../ports/mod.ts";
+import { quoteColumn, quoteTable } from "./_identifiers.ts";
+import { COLUMN_TYPE, PAGES, type Statements, statementsOf } from "./_statements.ts";
+
+/** Which rows should carry a job. */
+export interface ReconcileSpec {
+  /** The database of the rows and of the jobs: a registrar's `parts.database`. */
+  readonly database: Database;
+  /** The table: `orders`, or `shop.orders`. Checked and quoted; it must not be a view. */
+  readonly table: string;
+  /** The column that holds the id of a row's job: `text` or `bigint`. Checked and quoted. */
+  readonly jobColumn: string;
+  /**
+   * Which rows should have a job as long as it holds, as SQL over the table's columns: `status = 'pending'`. It is put into
+   * the statements as it stands: a constant of your program, never made of anybody's input.
+   */
+  readonly where: string;
+  /** The most rows that one pass looks at, 1 to 100,000. Default 1,000. */
+  readonly batch?: number;
+  /**
+   * Whether a row whose job can never run again, because it has ended or was purged, gets a new one while `where` still
+   * holds. Default false: only rows without a job do.
+   */
+  readonly rescueDeadJobs?: boolean;
+  /** Which of those rows do, as SQL like `where`: `updated_at < now() - interval '1 hour'`. Default all. */
+  readonly rescueWhere?: string;
+  /** Tells of each row that failed. Default nowhere. */
+  readonly log?: Log;
+  /** Ends the pass after the row at hand. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Enqueues the job of one row, in the transaction that is handed over, and resolves to its id. Not `uniqueByArgs` where
+ * dead jobs are rescued: a completed one would be found instead of a new one made.
+ */
+export type EnqueueForRow = (tx: Tx, row: TxRow) => Promise<JobId>;
+
+/** What one pass did. */
+export interface Reconciled {
+  /** Rows that had no job and got one. */
+  readonly enqueued: number;
+  /** Rows whose job could never run again and that got a new one. */
+  readonly rescued: number;
+  /** Rows that were no longer stranded, or that someone else held, when their turn came. */
+  readonly skipped: number;
+  /** Rows that failed; the log says why. The next pass tries them again. */
+  readonly failed: number;
+}
+
+const BATCH_MAX = 100_000;
+
+/**
+ * Drives rows again that should carry a job and have none: a bounded batch is read, and then each row in a transaction of
+ * its own is locked, looked at again, given a job, and stamped with its id. However many processes do it at once, and
+ * whatever dies in between, a stranded row gets one job. A row that fails is logged and skipped.
+ *
+ * A pass begins at a random place of the table, so that rows which fail each time can't keep the others from their turn.
+ *
+ * @throws {InvalidOptionError} a name is no identifier, there is no such table or column, or `batch` is out of its range.
+ *
+ * @example
+ * ```ts ignore
+ * const { enqueued } = await reconcilePending(
+ *   { database, table: "orders", jobColumn: "mail_job_id", where: "mailed_at is null", log },
+ *   (tx, row) => jobs.with(tx).enqueue("order.mail", { orderId: String(row.id) }),
+ * );
+ * ```
+ */
+export async function reconcilePending(spec: ReconcileSpec, enqueue: EnqueueForRow): Promise<Reconciled> {
+  const { database, signal, batch = 1000 } = spec;
+  checkSpec(spec);
+  const statements = await prepare(spec);
+  const counts = { enqueued: 0, rescued: 0, skipped: 0, failed: 0 };
+  for (const place of await scan(database, statements, quoteTable(spec.table), batch)) {
+    if (signal?.aborted) break;
+    counts[await driveRow(spec, statements, place, enqueue)]++;
+  }
+  return counts;
+}
+
+/** Refuses what can be told to be wrong without a database. */
+export function checkSpec(spec: ReconcileSpec): void {
+  const { batch = 1000, where, rescueWhere, rescueDeadJobs } = spec;
+  quoteTable(spec.table);
+  quoteColumn(spec.jobColumn);
+  if (!Number.isInteger(batch) || batch < 1 || batch > BATCH_MAX) {
+    throw new InvalidOptionError("batch", batch, `an integer from 1 to ${BATCH_MAX}`);
+  }
+  for (const [option, condition] of Object.entries({ where, rescueWhere })) {
+    if (option === "rescueWhere" && condition === undefined) continue;
+    if (typeof condition === "string" && condition.trim() !== "") continue;
+    throw new InvalidOptionError(option, condition, "a condition in SQL");
+  }
+  if (rescueWhere !== undefined && rescueDeadJobs !== true) {
+    throw new InvalidOptionError("rescueWhere", rescueWhere, "rescueDeadJobs: true beside it");
+  }
+}
+
+interface Place {
+  readonly part: string;
+  readonly place: string;
+}
+
+async function prepare(spec: ReconcileSpec): Promise<Statements> {
+  const { database, where, rescueDeadJobs, rescueWhere } = spec;
+  const table = quoteTable(spec.table);
+  if ((await database.query(PAGES, [table])).length === 0) {
+    throw new InvalidOptionError("table", spec.table, "a table that is there");
+  }
+  const [column] = await database.query(COLUMN_TYPE, [table, spec.jobColumn]);
+  if (column === undefined) {
+    throw new InvalidOptionError("jobColumn", spec.jobColumn, `a column of ${spec.table}`);
+  }
+  return statementsOf({
+    table,
+    name: quoteTable(spec.table.slice(spec.table.indexOf(".") + 1)),
+    jobColumn: quoteColumn(spec.jobColumn),
+    jobType: String(column.type),
+    where,
+    rescueWhere: rescueDeadJobs === true ? rescueWhere ?? "true" : null,
+  });
+}
+
+async function scan(
+  database: Database,
+  statements: Statements,
+  table: string,
+  batch: number,
+): Promise<Place[]> {
+  const [size] = await database.query(PAGES, [table]);
+  const start = `(${Math.floor(Math.random() * (Number(size?.pages) + 1))},0)`;
+  const rows = [...await database.query(statements.scanFrom, [start, String(batch)])];
+  if (rows.length < batch) {
+    rows.push(...await database.query(statements.scanBefore, [start, String(batch - rows.length)]));
+  }
+  return rows.map((row) => ({ part: String(row.part), place: String(row.place) }));
+}
+
+async function driveRow(
+  spec: ReconcileSpec,
+  statements: Statements,
+  { part, place }: Place,
+  enqueue: EnqueueForRow,
+): Promise<keyof Reconciled> {
+  try {
+    return await spec.database.transaction(async (tx) => {
+      const [taken] = await tx.unsafe(statements.take, [part, place]);
+      if (taken === undefined) return "skipped";
+      const { millrace_job_before: before, ...row } = taken;
+      const id = await enqueue(tx, row);
+      if (typeof id !== "string" || id === "") throw new TypeError("enqueue() resolved to no id of a job");
+      if (id === before) throw new TypeError(`enqueue() found the dead job ${id}, expected a new one`);
+      await tx.unsafe(statements.stamp, [part, place, id]);
+      return before === null ? "enqueued" : "rescued";
+    });
+  } catch (error) {
+    (spec.log ?? silentLog).warn("row not reconciled, the next pass tries it again", {
+      table: spec.table,
+      place,
+      error: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
+    });
+    return "failed";
+  }
+}

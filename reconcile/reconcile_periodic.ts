@@ -1,0 +1,44 @@
+import type { Json, Periodic, PeriodicCron, PeriodicEvery } from "../ports/mod.ts";
+import { checkSpec, type EnqueueForRow, reconcilePending, type ReconcileSpec } from "./reconcile_pending.ts";
+
+/** A reconciliation and when it is made. */
+export type ReconcilePeriodicSpec =
+  & Omit<ReconcileSpec, "signal">
+  & (Omit<PeriodicEvery, "handler"> | Omit<PeriodicCron, "handler">);
+
+/**
+ * Makes a periodic of {@linkcode reconcilePending}: each run is one pass, and its counts are its output. It works in the
+ * main thread, for it waits for the database and computes nothing.
+ *
+ * @throws as {@linkcode reconcilePending}, what can be told without a database.
+ *
+ * @example
+ * ```ts ignore
+ * const orders: RegistrarInput = ({ database, jobs, log }) => ({
+ *   kinds: [orderMail],
+ *   periodics: [reconcilePeriodic(
+ *     { name: "orders.reconcile", every: 60_000, database, log, table: "orders", jobColumn: "mail_job_id", where },
+ *     (tx, row) => jobs.with(tx).enqueue("order.mail", { orderId: String(row.id) }),
+ *   )],
+ * });
+ * ```
+ */
+export function reconcilePeriodic(spec: ReconcilePeriodicSpec, enqueue: EnqueueForRow): Periodic {
+  const { database, table, jobColumn, where, batch, rescueDeadJobs, rescueWhere, log, ...periodic } = spec;
+  const reconcile: ReconcileSpec = {
+    database,
+    table,
+    jobColumn,
+    where,
+    ...(batch === undefined ? {} : { batch }),
+    ...(rescueDeadJobs === undefined ? {} : { rescueDeadJobs }),
+    ...(rescueWhere === undefined ? {} : { rescueWhere }),
+  };
+  checkSpec(reconcile);
+  return {
+    ...periodic,
+    handler: async (_args, ctx): Promise<Json> => ({
+      ...await reconcilePending({ ...reconcile, log: log ?? ctx.log, signal: ctx.signal }, enqueue),
+    }),
+  };
+}
