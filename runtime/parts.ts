@@ -39,6 +39,8 @@ export class PartsBuilder {
         get: (id) => inspector().get(id),
         retry: (id) => inspector().retry(id),
         cancel: (id) => inspector().cancel(id),
+        pauseQueue: (queue) => inspector().pauseQueue(queue),
+        resumeQueue: (queue) => inspector().resumeQueue(queue),
         periodic: () => inspector().periodic(),
         runPeriodic: (name) => inspector().runPeriodic(name),
       },

@@ -338,7 +338,7 @@ class StoreRuntime implements WorkingRuntime {
     if (faults.length > 0) throw new CompositionError(faults);
     await this.#listen();
     if (this.#isStopping()) return;
-    await this.#store.declare(declaredOf(this.#composition));
+    await this.#store.declare(declaredOf(this.composition));
     if (this.#isStopping()) return;
     await this.#heart.start();
     this.#executor.start({ onThreadLost: (thread) => this.#onThreadLost(thread) });
@@ -495,7 +495,7 @@ class StoreRuntime implements WorkingRuntime {
   }
 
   #assertQueue(queue: string): void {
-    const { queues } = this.#composition;
+    const { queues } = this.composition;
     if (!queues.has(queue)) throw new UndeclaredQueueError(queue, queues.keys());
   }
 

@@ -147,7 +147,9 @@ Deno.test("a row whose job has ended or was purged is rescued if asked, and one 
   }));
 
 Deno.test("reconcilePending() is not misled by columns that the jobs have too", () =>
-  withOrders(async ({ spec, enqueue, database, schema, runtime }) => {
+  withOrders(async ({ spec, database, schema, runtime }) => {
+    const enqueue: EnqueueForRow = (tx, row) =>
+      runtime.with(tx).enqueue("order.mail", { kind: Number(row.kind) });
     await database.query("create table {schema}.millrace_orders (kind int, owner text)");
     await database.query("insert into {schema}.millrace_orders select n from generate_series(1, 3) as n");
     const parts = {
