@@ -1,6 +1,15 @@
 /** A value that one statement's placeholder can carry. The SQL casts it: `$1::text::jsonb`. */
 export type TxParam = string | number | null;
 
+/** How a statement is to be run. A hint: a driver that knows no such thing leaves it out. */
+export interface TxStatementOptions {
+  /**
+   * Whether it pays to keep the statement prepared on the connection: its text is one of a few, and comes again. A
+   * driver that was told to prepare nothing, because of a pooler, keeps to that.
+   */
+  readonly prepare?: boolean;
+}
+
 /** A row as an object of column names. */
 export type TxRow = Record<string, unknown>;
 
@@ -18,7 +27,7 @@ export type TxRow = Record<string, unknown>;
  */
 export interface Tx {
   /** Runs one statement inside the transaction and resolves to its rows. */
-  unsafe(text: string, params: TxParam[]): PromiseLike<readonly TxRow[]>;
+  unsafe(text: string, params: TxParam[], options?: TxStatementOptions): PromiseLike<readonly TxRow[]>;
 }
 
 /**
