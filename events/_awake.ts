@@ -8,7 +8,7 @@ const BUSY_COUNT = 25;
 const RENEW_MS = 400;
 const VALID_MS = 900;
 /** How often a marked relay looks, in ms. */
-const LOOK_MS = 10;
+const LOOK_MS = 20;
 /** The first look after a mark was withdrawn, in ms; each next one waits twice as long. */
 const AFTERMATH_MS = 25;
 
@@ -22,7 +22,7 @@ const WITHDRAW = "update {schema}.relay set awake_until = '-infinity' where owne
 /**
  * The mark that tells recorders that this relay looks at the outbox without a pause, so that they need to wake nobody.
  *
- *     idle -- 100 events a second --> marked, looks every 10 ms -- fewer --> aftermath -- looks at growing pauses --> idle
+ *     idle -- 100 events a second --> marked, looks every 20 ms -- fewer --> aftermath -- looks at growing pauses --> idle
  *
  * The aftermath is for transactions that saw the mark and commit later: one that stays open for as long again as the mark
  * has been gone is found by then, at the latest by the sweep.

@@ -14,19 +14,15 @@ export class ClaimPosition {
 
   /** After which place to claim now. */
   next(): { readonly after: string; readonly isLook: boolean } {
-    return performance.now() >= this.#lookAt
-      ? { after: "-1", isLook: true }
-      : { after: this.#after, isLook: false };
+    if (performance.now() < this.#lookAt) return { after: this.#after, isLook: false };
+    // Who asks while this look is under way need not look too.
+    this.#lookAt = performance.now() + LOOK_MS_MIN;
+    return { after: "-1", isLook: true };
   }
 
   /** In how many ms a look from the start is due. */
   get lookDueMs(): number {
     return Math.max(0, this.#lookAt - performance.now());
-  }
-
-  /** The next claim begins at the start. */
-  lookNow(): void {
-    this.#lookAt = -Infinity;
   }
 
   /** Notes how a claim went. */

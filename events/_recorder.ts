@@ -24,12 +24,9 @@ const RECORD = `
 
 /** The same for one, which most are. */
 const RECORD_ONE = `
-  with recorded as (
-    insert into {schema}.outbox (type, subject, owner_id, data)
-    values ($1::text, $2::text, $3::text, $4::text::jsonb)
-    returning id
-  )
-  select id::text, {schema}.wake_relay() from recorded`;
+  insert into {schema}.outbox (type, subject, owner_id, data)
+  values ($1::text, $2::text, $3::text, $4::text::jsonb)
+  returning id::text, {schema}.wake_relay()`;
 
 type Run = (text: string, params: TxParam[]) => PromiseLike<readonly TxRow[]>;
 

@@ -11,13 +11,16 @@ import { ClaimPosition } from "./_claim_position.ts";
 import { backoffMs } from "./_failures.ts";
 import { Subscribers } from "./_fanout.ts";
 import { errorText } from "./_outage.ts";
-import { pass } from "./_pass.ts";
+import { pass, type PassResult } from "./_pass.ts";
 import { OUTBOX_CHANNEL } from "./_schema.ts";
 import { SubscriptionSet } from "./_subscription_set.ts";
 import type { EventSettings } from "./settings.ts";
 
 /** A relay counts as gone when it has not renewed itself for a sweep; it does so four times as often. */
 const RENEW_PART = 1 / 4;
+
+/** How many passes are under way at once while there is a backlog. */
+const PASSES_MAX = 2;
 
 /** What a {@linkcode Relay} needs. */
 export interface RelayOptions {
@@ -56,6 +59,7 @@ export class Relay {
   #woken = false;
   #wake: (() => void) | undefined;
   #renewAt = -Infinity;
+  #isFull = false;
 
   constructor(options: RelayOptions) {
     const { database, composition, settings } = options;
@@ -139,7 +143,28 @@ export class Relay {
       : settings.sweepMs;
     const idleMs = Math.min(restMs, Math.max(1, this.#renewAt - performance.now()));
     if (version === null) return idleMs;
-    const { claimed, isFull, isLook, againMs } = await pass({
+    // While one waits for the database the other one works here.
+    const passes = Array.from({ length: this.#isFull ? PASSES_MAX : 1 }, () => this.#pass(version));
+    const results = (await Promise.allSettled(passes)).map((each) => {
+      if (each.status === "rejected") throw each.reason;
+      return each.value;
+    });
+    const claimed = results.reduce((sum, each) => sum + each.claimed, 0);
+    const isLook = results.some((each) => each.isLook);
+    const againMs = results.reduce((least, each) => Math.min(least, each.againMs ?? Infinity), Infinity);
+    this.#isFull = results.some((each) => each.isFull);
+    if (claimed > 0) this.#options.onFanout();
+    this.#awake.count(claimed);
+    const awakeMs = await this.#awake.note();
+    if (this.#isFull) return 0;
+    const pauses = [idleMs, awakeMs ?? idleMs, againMs];
+    // Only a look from the start can say that nothing is left.
+    if (claimed > 0 || !isLook) pauses.push(this.#position.lookDueMs);
+    return Math.min(...pauses);
+  }
+
+  #pass(version: string): Promise<PassResult> {
+    return pass({
       ...this.#options,
       version,
       subscribers: this.#subscribers,
@@ -147,14 +172,6 @@ export class Relay {
       isStopping: () => this.#stopping,
       log: this.#log,
     });
-    if (claimed > 0) this.#options.onFanout();
-    this.#awake.count(claimed);
-    const awakeMs = await this.#awake.note();
-    if (isFull) return 0;
-    const pauses = [idleMs, awakeMs ?? idleMs, againMs ?? idleMs];
-    // Only a look from the start can say that nothing is left.
-    if (claimed > 0 || !isLook) pauses.push(this.#position.lookDueMs);
-    return Math.min(...pauses);
   }
 
   async #renew(): Promise<void> {

@@ -37,6 +37,8 @@ export function toJsonText(value: unknown, options: JsonTextOptions): string {
 export function parseJsonText(text: string, name: string): Json {
   // Only a run of 16 digits can be an unsafe integer. Most texts have none, and take the fast way.
   if (!/\d{16}|\d[eE]\+?\d/.test(text)) return JSON.parse(text);
+  // An integer beyond 2^53 has 16 digits, so most texts need no second look.
+  if (!/\d{16}/.test(text)) return JSON.parse(text);
   const unsafe = unsafeNumbers(text, name)[0];
   if (unsafe !== undefined) {
     throw new InvalidJsonError(

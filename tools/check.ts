@@ -13,6 +13,7 @@ const STEPS: readonly (readonly [what: string, args: readonly string[]])[] = [
   ["lint", ["lint"]],
   ["types", ["check", "."]],
   // One call: types of one entry that another uses would be reported as private otherwise.
+  ["code in documents", ["check", "--doc-only", "docs/events.md"]],
   ["documentation", ["doc", "--lint", ...Object.values(exports)]],
   ["import boundary", ["run", "--allow-all", "tools/boundary.ts"]],
   ["publish, dry run", ["publish", "--dry-run", "--allow-dirty"]],
