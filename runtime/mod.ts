@@ -14,3 +14,4 @@
 export { PartsBuilder } from "./parts.ts";
 export { buildRuntime, type RuntimeOptions, type WorkingRuntime } from "./runtime.ts";
 export { DEFAULT_SETTINGS, type Settings } from "./settings.ts";
+export { type RunEnd, settlementOf } from "./_outcome.ts";

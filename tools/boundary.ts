@@ -26,6 +26,12 @@ const PUBLISHED = /^(mod\.ts|(ports|runtime|events|workers|adapters)\/)/;
 const RULES: readonly Rule[] = [
   { files: /^ports\//, local: /^ports\//, npm: NONE, node: false },
   { files: /^runtime\//, local: /^(ports|runtime)\//, npm: NONE, node: false },
+  {
+    files: /^testing\//,
+    local: /^(mod\.ts|(testing|ports|runtime|workers|adapters\/(memory|croner))\/)/,
+    npm: NONE,
+    node: false,
+  },
   { files: /^reconcile\//, local: /^(ports|reconcile)\//, npm: NONE, node: false },
   { files: /^transactions\//, local: /^(ports|transactions)\//, npm: NONE, node: false },
   { files: /^events\//, local: /^(ports|events)\//, npm: NOT_WRAPPED, node: true },

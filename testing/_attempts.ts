@@ -1,0 +1,68 @@
+import type { MemoryStore } from "../adapters/memory/mod.ts";
+import type { AttemptOutcome, Claimed, Executor, Handler, Kind } from "../ports/mod.ts";
+import { settlementOf } from "../runtime/mod.ts";
+import { moduleSpecifier } from "../workers/module_specifier.ts";
+
+/** The one process of a test, as the store knows it. */
+export const OWNER: string = "test";
+
+/** Makes single attempts, one after the other, in the test's own thread. */
+export class Attempts {
+  readonly #store: MemoryStore;
+  readonly #executor: Executor;
+  readonly #kinds: ReadonlyMap<string, Kind>;
+  readonly #loaded = new Map<string, Promise<Handler>>();
+
+  constructor(store: MemoryStore, executor: Executor, kinds: ReadonlyMap<string, Kind>) {
+    this.#store = store;
+    this.#executor = executor;
+    this.#kinds = kinds;
+  }
+
+  /** Claims the first job of a queue that is due, and runs it. Null when there is none. */
+  async next(queue: string): Promise<string | null> {
+    const [job] = await this.#store.claim({ owner: OWNER, queue, limit: 1, free: 1 });
+    if (job === undefined) return null;
+    const kind = this.#kinds.get(job.kind);
+    if (kind === undefined) throw new Error(`Cannot run job ${job.id}: its kind ${job.kind} is not declared`);
+    const outcome = await this.#run(job, kind, queue);
+    // In the middle of the jitter, so that delays are the same every time.
+    const settlement = settlementOf(job, kind, outcome, { aborted: false, random: 0.5 });
+    await this.#store.settle(OWNER, [settlement]);
+    return job.id;
+  }
+
+  async #run(job: Claimed, kind: Kind, queue: string): Promise<AttemptOutcome> {
+    const handler = await this.#handlerOf(kind);
+    const { isolation: _i, permissions: _p, memory: _m, ownThread: _o, ...rest } = kind;
+    const { promise, resolve } = Promise.withResolvers<AttemptOutcome>();
+    const isHidden = queue === PERFORM_QUEUE;
+    this.#executor.run({ ...job, queue: isHidden ? kind.queue : queue, kind: { ...rest, handler } }, {
+      progress: (done, note) =>
+        void this.#store.progress([{ id: job.id, run: job.run, done, note: note ?? null }]),
+      ended: resolve,
+    });
+    return await promise;
+  }
+
+  /** Handler modules are loaded into the test's own thread, where what they import can be looked at. */
+  #handlerOf(kind: Kind): Promise<Handler> {
+    const { handler } = kind;
+    if (typeof handler === "function") return Promise.resolve(handler);
+    const specifier = moduleSpecifier(handler);
+    let loaded = this.#loaded.get(specifier);
+    if (loaded === undefined) this.#loaded.set(specifier, loaded = load(specifier));
+    return loaded;
+  }
+}
+
+/** The queue of what `perform` runs, so that it meets nothing else that waits. */
+export const PERFORM_QUEUE: string = "perform in a test";
+
+async function load(specifier: string): Promise<Handler> {
+  const { default: handler }: { default?: unknown } = await import(specifier);
+  if (typeof handler === "function") return handler as Handler;
+  throw new TypeError(
+    `Cannot run ${specifier}: its default export is ${typeof handler}, expected a function`,
+  );
+}
