@@ -92,15 +92,15 @@ export interface Executor {
 
   /**
    * Runs one attempt. Calls made in one tick travel in one message. It enforces the kind's timeout, counted from the
-   * handler's start, and the grace after it.
+   * handler's start, and the grace after it. Returns a key for {@linkcode Executor.abort}.
    */
-  run(attempt: Attempt, observer: AttemptObserver): void;
+  run(attempt: Attempt, observer: AttemptObserver): number;
 
   /**
    * Aborts the signal of a running attempt. What does not end within the grace is ended, and reported as failed with
-   * class `timeout` (cancel) or as released (stop). Nothing happens when the run has ended.
+   * class `timeout` (cancel) or as released (stop). Nothing happens when the attempt has ended.
    */
-  abort(id: string, run: number, reason: AbortReason): void;
+  abort(key: number, reason: AbortReason): void;
 
   /** Runs a module's default export in a host process of its own permissions. */
   call(module: string | URL, input: Json, options?: CallOptions): Promise<Json>;

@@ -48,8 +48,8 @@ export interface Store {
   /** Records that claimed jobs start now, before their handlers do: only such a job pays when the process dies. */
   started(owner: string, runs: readonly RunRef[]): Promise<void>;
 
-  /** Ends runs: to a final state, or back in line. Rows that another transaction holds are left out as `locked`. */
-  settle(owner: string, settlements: readonly Settlement[]): Promise<SettleResult>;
+  /** Ends runs: to a final state, or back in line. Tells what became of each, in order. */
+  settle(owner: string, settlements: readonly Settlement[]): Promise<Settled[]>;
 
   /** Stores the progress of runs. */
   progress(entries: readonly ProgressEntry[]): Promise<void>;
@@ -225,13 +225,11 @@ export interface SettledError {
   readonly stack?: string;
 }
 
-/** What became of settlements. A run in neither list was fenced off: it is no longer the job's. */
-export interface SettleResult {
-  /** Those that took effect, with the state that the job is in now. */
-  readonly settled: readonly { readonly id: JobId; readonly run: number; readonly state: JobState }[];
-  /** Those whose row another transaction holds. Come back for them. */
-  readonly locked: readonly RunRef[];
-}
+/**
+ * What became of a settlement: the state that the job is in now; `fenced` when the run is no longer the job's, so that
+ * nothing was changed; `locked` when another transaction holds the row: come back for it.
+ */
+export type Settled = JobState | "fenced" | "locked";
 
 /** How far a run is. */
 export interface ProgressEntry extends RunRef {

@@ -1,4 +1,5 @@
 import type {
+  AttemptObserver,
   AttemptOutcome,
   Claimed,
   Executor,
@@ -62,10 +63,29 @@ export interface LaneOptions {
   readonly log: Log;
 }
 
-interface Running {
-  readonly job: Claimed;
-  readonly startedAt: number;
-  aborted: boolean;
+/** One attempt that runs. The executor tells it, and it tells its lane: one small object, for each job has one. */
+class Running implements AttemptObserver {
+  readonly startedAt: number = performance.now();
+  aborted = false;
+  /** What the executor calls it; known once it has been handed over. */
+  key = -1;
+
+  constructor(
+    readonly job: Claimed,
+    readonly kind: Kind,
+    readonly progressOf: Progress,
+    readonly onEnded: (running: Running, outcome: AttemptOutcome) => void,
+  ) {}
+
+  progress(done: number, note: string | undefined): void {
+    this.progressOf.tell({ id: this.job.id, run: this.job.run, done, note: note ?? null });
+  }
+
+  ended(outcome: AttemptOutcome): void {
+    if (this.progressOf.isPending(this.job)) {
+      this.progressOf.flush().finally(() => this.onEnded(this, outcome));
+    } else this.onEnded(this, outcome);
+  }
 }
 
 /**
@@ -86,7 +106,7 @@ export class Lane {
   readonly #options: LaneOptions;
   readonly #claims: Ticker;
   readonly #rate = new Rate();
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Set<Running>();
   #buffer: Claimed[] = [];
   #recorded: Claimed[] = [];
   #recording: Claimed[] = [];
@@ -160,10 +180,10 @@ export class Lane {
 
   /** A cancel was signalled. What has not started goes back, and the store ends it if the row says so too. */
   cancel(id: JobId): void {
-    for (const running of this.#running.values()) {
+    for (const running of this.#running) {
       if (running.job.id !== id) continue;
       running.aborted = true;
-      this.#options.executor.abort(id, running.job.run, "cancel");
+      this.#options.executor.abort(running.key, "cancel");
       return;
     }
     const suspect = this.#suspect;
@@ -187,7 +207,7 @@ export class Lane {
     this.#recorded = [];
     this.#recording = [];
     const suspect = this.#suspect;
-    if (suspect !== undefined && !this.#running.has(`${suspect.id}/${suspect.run}`)) {
+    if (suspect !== undefined && [...this.#running].every(({ job }) => job !== suspect)) {
       this.#suspectEnded(suspect);
     }
     this.abort();
@@ -205,9 +225,9 @@ export class Lane {
 
   /** Aborts what runs, because this process stops. */
   abort(): void {
-    for (const running of this.#running.values()) {
+    for (const running of this.#running) {
       running.aborted = true;
-      this.#options.executor.abort(running.job.id, running.job.run, "stop");
+      this.#options.executor.abort(running.key, "stop");
     }
   }
 
@@ -247,10 +267,11 @@ export class Lane {
     if (this.#suspect !== undefined || this.#paused) return 0;
     if (!this.#options.fit() || this.#options.settler.backlog > BACKLOG_MAX) return 0;
     const { prefetchMs, prefetchMax } = this.#options.settings;
-    const target = Math.min(prefetchMax, Math.floor(this.#rate.perSecond() * prefetchMs / 1000));
     const held = this.#held();
     const free = this.#free();
     // Claims are worth their price when they bring many, so a full hand is not topped up one by one.
+    if (free <= held && held >= prefetchMax / 2) return 0;
+    const target = Math.min(prefetchMax, Math.floor(this.#rate.perSecond() * prefetchMs / 1000));
     return free > held || held < target / 2 ? free + target - held : 0;
   }
 
@@ -370,19 +391,20 @@ export class Lane {
 
   #start(job: Claimed): void {
     const { executor, kinds, queue, progress } = this.#options;
+    const { id, run, attempt, maxAttempts, args, alone } = job;
     const kind = kinds.get(job.kind)!;
-    const running: Running = { job, startedAt: performance.now(), aborted: false };
-    this.#running.set(`${job.id}/${job.run}`, running);
+    const running = new Running(job, kind, progress, this.#onEnded);
+    this.#running.add(running);
     this.#rate.add(1);
-    executor.run({ ...job, queue: queue.name, kind }, {
-      progress: (done, note) => progress.tell({ id: job.id, run: job.run, done, note: note ?? null }),
-      ended: (outcome) => progress.beforeEnd(job, () => this.#ended(running, kind, outcome)),
-    });
+    running.key = executor.run(
+      { id, run, queue: queue.name, attempt, maxAttempts, args, alone, kind },
+      running,
+    );
   }
 
-  #ended(running: Running, kind: Kind, outcome: AttemptOutcome): void {
-    const { job, aborted } = running;
-    this.#running.delete(`${job.id}/${job.run}`);
+  #onEnded = (running: Running, outcome: AttemptOutcome): void => {
+    const { job, kind, aborted } = running;
+    this.#running.delete(running);
     this.#suspectEnded(job);
     this.#noteDuration(performance.now() - running.startedAt);
     const settlement = settlementOf(job, kind, outcome, { aborted, random: Math.random() });
@@ -390,7 +412,7 @@ export class Lane {
     this.#report(job, outcome, settlement);
     if (this.#running.size === 0) { for (const resolve of this.#idle.splice(0)) resolve(); }
     this.#pump();
-  }
+  };
 
   #noteDuration(ms: number): void {
     const known = Number.isFinite(this.#durationMs);

@@ -23,18 +23,18 @@ export class Progress {
   tell(entry: ProgressEntry): void {
     this.#pending.set(`${entry.id}/${entry.run}`, entry);
     this.#timer ??= setTimeout(
-      () => this.#fly(),
+      () => this.flush(),
       Math.max(0, this.#lastAt + INTERVAL_MS - performance.now()),
     );
   }
 
-  /** Runs `then` when what a run has told is written: at once when nothing is pending. */
-  beforeEnd(ref: RunRef, then: () => void): void {
-    if (!this.#pending.has(`${ref.id}/${ref.run}`)) then();
-    else this.#fly().finally(then);
+  /** Whether something that a run has told is not written yet. */
+  isPending({ id, run }: RunRef): boolean {
+    return this.#pending.size > 0 && this.#pending.has(`${id}/${run}`);
   }
 
-  #fly(): Promise<void> {
+  /** Writes what is pending. Resolves when it is written, or has failed to be. */
+  flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#lastAt = performance.now();

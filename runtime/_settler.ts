@@ -1,8 +1,7 @@
 import {
-  type JobState,
   type Log,
   RefusedValueError,
-  type RunRef,
+  type Settled as StoredEnd,
   type Settlement,
   type Store,
 } from "../ports/mod.ts";
@@ -17,8 +16,8 @@ const RETRY_LONGEST_MS = 5000;
 const LOCKED_FIRST_MS = 50;
 const LOCKED_LONGEST_MS = 1000;
 
-/** What became of a settlement: the job's state now, or that the run was no longer the job's. */
-export type Settled = JobState | "fenced";
+/** What became of a settlement in the end: a row that is locked is come back for. */
+export type Settled = Exclude<StoredEnd, "locked">;
 
 /** A settlement and who wants to know what became of it. */
 export interface SettleRequest {
@@ -143,18 +142,16 @@ export class Settler {
   }
 
   async #writeOnce(batch: readonly SettleRequest[]): Promise<void> {
-    const result = await this.#options.store.settle(
+    const states = await this.#options.store.settle(
       this.#options.owner(),
       batch.map((each) => each.settlement),
     );
-    const states = new Map(result.settled.map((each) => [key(each), each.state]));
-    const locked = new Set(result.locked.map(key));
-    if (locked.size === 0) this.#lockedPauseMs = LOCKED_FIRST_MS;
-    for (const request of batch) {
-      const of = key(request.settlement);
-      if (locked.has(of)) this.#putOff(request);
-      else this.#finish(request, states.get(of) ?? "fenced");
-    }
+    if (!states.includes("locked")) this.#lockedPauseMs = LOCKED_FIRST_MS;
+    batch.forEach((request, index) => {
+      const state = states[index] ?? "fenced";
+      if (state === "locked") this.#putOff(request);
+      else this.#finish(request, state);
+    });
   }
 
   #finish(request: SettleRequest, settled: Settled): void {
@@ -171,8 +168,4 @@ export class Settler {
       for (const each of this.#locked.splice(0)) this.#enqueue(each);
     }, this.#lockedPauseMs);
   }
-}
-
-function key(ref: RunRef): string {
-  return `${ref.id}/${ref.run}`;
 }

@@ -2,8 +2,8 @@ import { assertEquals } from "@std/assert";
 import {
   DatabaseUnavailableError,
   RefusedValueError,
+  type Settled as StoredEnd,
   type Settlement,
-  type SettleResult,
   silentLog,
   type Store,
 } from "../ports/mod.ts";
@@ -14,7 +14,7 @@ function completed(id: string, output: string | null = null): Settlement {
 }
 
 function settling(
-  settle: (batch: readonly Settlement[]) => SettleResult,
+  settle: (batch: readonly Settlement[]) => StoredEnd[],
 ): { settler: Settler; batches: Settlement[][] } {
   const batches: Settlement[][] = [];
   const store = {
@@ -26,8 +26,8 @@ function settling(
   return { settler: new Settler({ store, owner: () => "me", settleMs: 2, log: silentLog }), batches };
 }
 
-function all(batch: readonly Settlement[]): SettleResult {
-  return { settled: batch.map(({ id, run }) => ({ id, run, state: "completed" as const })), locked: [] };
+function all(batch: readonly Settlement[]): StoredEnd[] {
+  return batch.map(() => "completed");
 }
 
 function end(settler: Settler, settlement: Settlement): Promise<Settled> {
@@ -52,16 +52,13 @@ Deno.test("Settler sends again until the database has answered", async () => {
 });
 
 Deno.test("Settler tells who was fenced off", async () => {
-  const { settler } = settling(() => ({ settled: [], locked: [] }));
+  const { settler } = settling((batch) => batch.map(() => "fenced"));
   assertEquals(await end(settler, completed("1")), "fenced");
 });
 
 Deno.test("Settler comes back for a locked row, and the others do not wait for it", async () => {
   let held = true;
-  const { settler } = settling((batch) => {
-    const free = batch.filter(({ id }) => id !== "1" || !held);
-    return { ...all(free), locked: batch.filter((each) => !free.includes(each)) };
-  });
+  const { settler } = settling((batch) => batch.map(({ id }) => id === "1" && held ? "locked" : "completed"));
   const locked = end(settler, completed("1"));
   assertEquals(await end(settler, completed("2")), "completed");
   assertEquals(settler.backlog, 1);

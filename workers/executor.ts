@@ -17,9 +17,8 @@ import { InlineRunner } from "./inline/inline_runner.ts";
 import { moduleSpecifier } from "./module_specifier.ts";
 import type { ExecutorOptions } from "./options.ts";
 import { writeLine } from "./output.ts";
-import { runKey } from "./run_key.ts";
 import { ThreadPool } from "./threads/thread_pool.ts";
-import { unthrowing, unthrowingLog, unthrowingObserver } from "./unthrowing.ts";
+import { unthrowing, unthrowingLog, UnthrowingObserver } from "./unthrowing.ts";
 import type { JobName, Work, WorkSurroundings } from "./work.ts";
 
 /**
@@ -32,10 +31,9 @@ export function createExecutor(options: ExecutorOptions): Executor {
   return new LocalExecutor(options);
 }
 
-interface Placed {
-  readonly place: "inline" | "threads" | "hosts";
-  readonly key: number;
-}
+/** Where an attempt runs. Its key is the key that it has there, times their number, plus this. */
+const PLACE = { inline: 0, threads: 1, hosts: 2 } as const;
+const PLACES = 3;
 
 class LocalExecutor implements Executor {
   #log: Log;
@@ -43,7 +41,6 @@ class LocalExecutor implements Executor {
   #inline: InlineRunner;
   #threads: ThreadPool;
   #hosts: HostPool;
-  #placed = new Map<string, Placed>();
   #start: ExecutorStart | null = null;
   #stopped = false;
 
@@ -95,20 +92,15 @@ class LocalExecutor implements Executor {
     return faults.filter((fault) => fault !== null);
   }
 
-  run(attempt: Attempt, observer: AttemptObserver): void {
+  run(attempt: Attempt, observer: AttemptObserver): number {
     if (this.#stopped) {
-      return observer.ended({ type: "released", reason: "the executor has stopped", alone: attempt.alone });
+      observer.ended({ type: "released", reason: "the executor has stopped", alone: attempt.alone });
+      return -1;
     }
     const { kind } = attempt;
-    const name = runKey(attempt.id, attempt.run);
-    const watched = unthrowingObserver(
-      observer,
-      (thrown) => this.#observerThrew(attempt, thrown),
-      () => this.#placed.delete(name),
-    );
+    const watched = new UnthrowingObserver(observer, attempt, this.#observerThrew);
     if (typeof kind.handler === "function") {
-      this.#placed.set(name, { place: "inline", key: 0 });
-      return this.#inline.run(attempt, kind.handler, watched);
+      return this.#inline.run(attempt, kind.handler, watched) * PLACES + PLACE.inline;
     }
     const work: Work = {
       id: attempt.id,
@@ -124,19 +116,16 @@ class LocalExecutor implements Executor {
       plain: false,
     };
     if (attempt.alone || belongsToHost(kind)) {
-      const key = this.#hosts.run(work, { ...kind, alone: attempt.alone }, watched);
-      this.#placed.set(name, { place: "hosts", key });
-    } else {
-      this.#placed.set(name, { place: "threads", key: this.#threads.run(work, watched) });
+      return this.#hosts.run(work, { ...kind, alone: attempt.alone }, watched) * PLACES + PLACE.hosts;
     }
+    return this.#threads.run(work, watched) * PLACES + PLACE.threads;
   }
 
-  abort(id: string, run: number, reason: AbortReason): void {
-    const placed = this.#placed.get(runKey(id, run));
-    if (placed === undefined) return;
-    if (placed.place === "inline") this.#inline.abort(id, run, reason);
-    else if (placed.place === "threads") this.#threads.abort(placed.key, reason);
-    else this.#hosts.abort(placed.key, reason);
+  abort(key: number, reason: AbortReason): void {
+    const own = Math.floor(key / PLACES);
+    if (key % PLACES === PLACE.inline) this.#inline.abort(own, reason);
+    else if (key % PLACES === PLACE.threads) this.#threads.abort(own, reason);
+    else if (key % PLACES === PLACE.hosts) this.#hosts.abort(own, reason);
   }
 
   // deno-lint-ignore require-await -- a module that can't be resolved rejects, and never throws
@@ -154,7 +143,7 @@ class LocalExecutor implements Executor {
       threads: this.#threads.threads,
       hosts: this.#hosts.hosts,
       lostThreads: this.#threads.lost,
-      running: this.#placed.size,
+      running: this.#inline.running + this.#threads.running + this.#hosts.running,
     };
   }
 
@@ -176,13 +165,13 @@ class LocalExecutor implements Executor {
     return module;
   }
 
-  #observerThrew(attempt: Attempt, thrown: unknown): void {
+  #observerThrew = (attempt: Attempt, thrown: unknown): void => {
     this.#log.error("what was told of an attempt was not taken", {
       kind: attempt.kind.name,
       jobId: attempt.id,
       error: describeError(thrown).message,
     });
-  }
+  };
 
   #threadLost(job: JobName): void {
     const lost = this.#threads.lost;

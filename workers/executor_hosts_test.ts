@@ -115,7 +115,7 @@ Deno.test("attempts that run alone share a few places, in order, and one that st
     return running;
   });
   const [last] = alone.splice(6);
-  f.executor.abort(last!.id, 1, "cancel");
+  f.executor.abort(last!.key, "cancel");
   assertEquals((await last!.ended).type, "released");
   await until(() => {
     most = Math.max(most, f.executor.stats().hosts);
@@ -148,9 +148,9 @@ Deno.test("abort() in a host process: what heeds a stop is released, what ignore
   const heeds = start(true);
   const ignores = start(false);
   await until(() => heeds.told.length > 0 && ignores.told.length > 0);
-  f.executor.abort(heeds.id, 1, "stop");
+  f.executor.abort(heeds.key, "stop");
   assertEquals((await heeds.ended).type, "released");
-  f.executor.abort(ignores.id, 1, "cancel");
+  f.executor.abort(ignores.key, "cancel");
   const outcome = await ignores.ended;
   assert(outcome.type === "failed", JSON.stringify(outcome));
   assertEquals(outcome.class, "timeout");

@@ -152,15 +152,15 @@ Deno.test("abort() ends what does not heed: failed for a cancel, released for a 
   const start = (heed: boolean) => f.run({ args: { do: "sleep", ms: 9000, heed, tell: true } });
   const [cancelled, stopped, heeds] = [start(false), start(false), start(true)];
   await until(() => [cancelled, stopped, heeds].every(({ told }) => told.length > 0));
-  f.executor.abort(heeds.id, 1, "stop");
+  f.executor.abort(heeds.key, "stop");
   assertEquals((await heeds.ended).type, "released");
-  f.executor.abort(cancelled.id, 1, "cancel");
-  f.executor.abort(stopped.id, 1, "stop");
+  f.executor.abort(cancelled.key, "cancel");
+  f.executor.abort(stopped.key, "stop");
   const outcome = await cancelled.ended;
   assert(outcome.type === "failed", JSON.stringify(outcome));
   assertEquals(outcome.class, "timeout");
   assertEquals((await stopped.ended).type, "released");
-  f.executor.abort("unknown", 1, "cancel");
+  f.executor.abort(4711, "cancel");
 });
 
 Deno.test("abort() of what waits for a thread releases it at once", async () => {
@@ -168,7 +168,7 @@ Deno.test("abort() of what waits for a thread releases it at once", async () => 
   const first = f.run({ args: { do: "sleep", ms: 9000, tell: true } });
   await until(() => first.told.length > 0);
   const waiting = f.run({});
-  f.executor.abort(waiting.id, 1, "cancel");
+  f.executor.abort(waiting.key, "cancel");
   assertEquals((await waiting.ended).type, "released");
   assertEquals(first.endings.length, 0);
 });

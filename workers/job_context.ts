@@ -74,10 +74,23 @@ export class AttemptContext implements JobContext {
     this.queue = job.queue;
     this.attempt = job.attempt;
     this.maxAttempts = job.maxAttempts;
-    // Handlers take methods off the context: `const { progress } = ctx`.
-    this.progress = this.progress.bind(this);
-    this.completeIn = this.completeIn.bind(this);
-    this.call = this.call.bind(this);
+  }
+
+  // Handlers take methods off the context (`const { progress } = ctx`), and few take any: so they are bound when asked for.
+
+  /** As {@linkcode JobContext.progress} says. */
+  get progress(): JobContext["progress"] {
+    return (done, note) => this.#progress(done, note);
+  }
+
+  /** As {@linkcode JobContext.completeIn} says. */
+  get completeIn(): JobContext["completeIn"] {
+    return (tx, output) => this.#completeIn(tx, output);
+  }
+
+  /** As {@linkcode JobContext.call} says. */
+  get call(): JobContext["call"] {
+    return (module, input, options) => this.#call(module, input, options);
   }
 
   /** Whether {@linkcode AttemptContext.completeIn} ran its statement. */
@@ -110,16 +123,14 @@ export class AttemptContext implements JobContext {
     this.#controller?.abort(signalReason(cause, this.#job.timeoutMs));
   }
 
-  /** As {@linkcode JobContext.progress} says. */
-  progress(done: number, note?: string): void {
+  #progress(done: number, note: string | undefined): void {
     if (!(typeof done === "number" && done >= 0 && done <= 1)) {
       throw new InvalidOptionError("progress", done, "a number from 0 to 1");
     }
     this.#sink.progress(done, note === undefined ? undefined : keepableText(String(note)));
   }
 
-  /** As {@linkcode JobContext.completeIn} says. */
-  async completeIn(tx: Tx, output?: Json): Promise<void> {
+  async #completeIn(tx: Tx, output: Json | undefined): Promise<void> {
     if (this.#sink.completion === null) {
       throw new Error(
         `Cannot complete job ${this.id} in a transaction: this store has none that a handler could share`,
@@ -137,8 +148,7 @@ export class AttemptContext implements JobContext {
     this.#completedIn = true;
   }
 
-  /** As {@linkcode JobContext.call} says. */
-  async call(module: string | URL, input: Json, options?: CallOptions): Promise<Json> {
+  async #call(module: string | URL, input: Json, options: CallOptions | undefined): Promise<Json> {
     // Found here and not on the way to the host process, where an answer could get lost.
     toJsonText(input, { name: "input", maxBytes: CALL_BYTES_MAX });
     return await this.#sink.call(String(module), input, options);

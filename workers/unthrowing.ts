@@ -1,4 +1,4 @@
-import type { AttemptObserver, Log, LogFields, LogLevel } from "../ports/mod.ts";
+import type { Attempt, AttemptObserver, AttemptOutcome, Log, LogFields, LogLevel } from "../ports/mod.ts";
 
 // What whoever uses an executor hands in is called in the middle of batches of reports. One call of it that throws
 // must not drop the reports behind it, so none of these calls can.
@@ -29,17 +29,38 @@ export function unthrowing<Args extends unknown[]>(
   };
 }
 
-/** An observer whose calls never throw: what is thrown is told to `thrown`. `ended` comes after `beforeEnd`. */
-export function unthrowingObserver(
-  observer: AttemptObserver,
-  thrown: (error: unknown) => void,
-  beforeEnd: () => void,
-): AttemptObserver {
-  return {
-    progress: unthrowing((done, note) => observer.progress(done, note), thrown),
-    ended: unthrowing((outcome) => {
-      beforeEnd();
-      observer.ended(outcome);
-    }, thrown),
-  };
+/** An observer whose calls never throw: what is thrown is told to `threw`. One small object, for each attempt has one. */
+export class UnthrowingObserver implements AttemptObserver {
+  readonly #observer: AttemptObserver;
+  readonly #attempt: Attempt;
+  readonly #threw: (attempt: Attempt, error: unknown) => void;
+
+  /** Wraps the observer of an attempt. */
+  constructor(
+    observer: AttemptObserver,
+    attempt: Attempt,
+    threw: (attempt: Attempt, error: unknown) => void,
+  ) {
+    this.#observer = observer;
+    this.#attempt = attempt;
+    this.#threw = threw;
+  }
+
+  /** The handler told its progress. */
+  progress(done: number, note: string | undefined): void {
+    try {
+      this.#observer.progress(done, note);
+    } catch (error) {
+      this.#threw(this.#attempt, error);
+    }
+  }
+
+  /** The attempt has ended. */
+  ended(outcome: AttemptOutcome): void {
+    try {
+      this.#observer.ended(outcome);
+    } catch (error) {
+      this.#threw(this.#attempt, error);
+    }
+  }
 }

@@ -19,8 +19,8 @@ import type {
   Rescued,
   RescueError,
   RunRef,
+  Settled,
   Settlement,
-  SettleResult,
   Signal,
   SignalObserver,
   SignalSubscription,
@@ -166,22 +166,15 @@ export class MemoryStore implements Store {
   }
 
   /** Ends runs. */
-  settle(_owner: string, settlements: readonly Settlement[]): Promise<SettleResult> {
-    const settled = [];
-    const locked: RunRef[] = [];
-    for (const settlement of settlements) {
-      const { id, run } = settlement;
-      const row = this.#jobs.get(id);
-      if (row === undefined || !isRun(row, settlement)) continue;
-      if (this.#isLocked(id)) {
-        locked.push({ id, run });
-        continue;
-      }
+  settle(_owner: string, settlements: readonly Settlement[]): Promise<Settled[]> {
+    return Promise.resolve(settlements.map((settlement) => {
+      const row = this.#jobs.get(settlement.id);
+      if (row === undefined || !isRun(row, settlement)) return "fenced";
+      if (this.#isLocked(settlement.id)) return "locked";
       const next = settledRow(row, settlement, this.#clock());
       this.#jobs.put(next);
-      settled.push({ id, run, state: next.state });
-    }
-    return Promise.resolve({ settled, locked });
+      return next.state;
+    }));
   }
 
   /** Stores the progress of runs. */

@@ -49,7 +49,7 @@ Deno.test("settle() changes nothing for a run that is no longer the job's", asyn
   const fresh = (await claimOne(store))!;
   assertEquals([fresh.run, fresh.attempt], [2, 1]);
   const done = { id: zombie.id, run: zombie.run, to: "completed", output: null, error: null } as const;
-  assertEquals(await store.settle("me", [done]), { settled: [], locked: [] });
+  assertEquals(await store.settle("me", [done]), ["fenced"]);
   await store.progress([{ id: zombie.id, run: zombie.run, done: 1, note: null }]);
   const after = (await store.get(zombie.id))!;
   assertEquals([after.state, after.run, after.progress], ["running", 2, null]);
@@ -177,9 +177,9 @@ Deno.test("MemoryTx completes a run once, and holds its row until it ends", asyn
   assertEquals((await complete(claimed.run)).length, 1);
   assertEquals((await complete(claimed.run)).length, 0);
   const settled = await store.settle("me", [back(claimed, "retry")]);
-  assertEquals(settled, { settled: [], locked: [{ id: claimed.id, run: claimed.run }] });
+  assertEquals(settled, ["locked"]);
   await tx.commit();
-  assertEquals(await store.settle("me", [back(claimed, "retry")]), { settled: [], locked: [] });
+  assertEquals(await store.settle("me", [back(claimed, "retry")]), ["fenced"]);
   const after = (await store.get(claimed.id))!;
   assertEquals([after.state, after.output], ["completed", "out"]);
 });

@@ -60,7 +60,8 @@ export const CLAIM: string = `
       claimed_at = clock_timestamp(), undeclared = false
     from due
     where job.ctid = due.place
-    returning due.ord, due.scheduled_at as due_at, job.*
+    returning due.ord, due.scheduled_at as due_at, due.priority,
+      job.id, job.run, job.kind, job.attempt, job.max_attempts, job.args, job.alone
   ), marked as (
     insert into {schema}.start_mark (owner, seq, job_ids, runs)
     select $1::text::uuid, $5::text::bigint, array_agg(id order by ord), array_agg(run order by ord)
@@ -69,9 +70,14 @@ export const CLAIM: string = `
     having count(*) > 0
   )
   select
-    id, run, kind, attempt, max_attempts, args::text as args, alone, priority,
-    ${isoSql("due_at")} as due_at
-  from claimed
+    id, run, kind, attempt, max_attempts, args::text as args, alone,
+    case when is_last then priority end as priority,
+    case when is_last then ${isoSql("due_at")} end as due_at
+  from (
+    -- The place of each row would be known, but only the last of each priority is of use, and the text costs.
+    select claimed.*, ord in (select max(ord) from claimed group by priority) as is_last
+    from claimed
+  ) as claimed
   order by ord`;
 
 /** Claims jobs, each queue from where its last claim ended. */
@@ -137,7 +143,7 @@ export class Claimer {
     this.#lost.noteClaimed(request.owner, request.queue, claimed);
     const started = claimed.slice(0, Math.max(0, request.free)).filter((job) => !job.alone);
     this.#marks.noteStarted(request.owner, seq, started);
-    scan.end(rows.map(toPosition), rows.length >= request.limit);
+    scan.end(rows.filter((row) => row.due_at !== null).map(toPosition), rows.length >= request.limit);
     return claimed;
   }
 

@@ -1,6 +1,7 @@
+import type { JobId } from "../../ports/job.ts";
 import type { Claimed, RunRef } from "../../ports/store.ts";
 import { intoHistory, releaseKeys } from "./history.ts";
-import { arrayLiteral } from "./sql_text.ts";
+import { refColumns } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
 /** What runs for this process in this queue and was never told to it goes back, uncharged; called off, it ends. */
@@ -41,8 +42,8 @@ const AGAIN_AFTER_MS = 5000;
  */
 export class LostClaims {
   readonly #database: Statements;
-  /** By process, the runs that were told to it, with their queues. */
-  readonly #known: Map<string, Map<string, string>> = new Map();
+  /** By process and queue, the runs that were told to it. */
+  readonly #known: Map<string, Map<string, Map<JobId, RunRef>>> = new Map();
   readonly #releaseAt: Map<string, number[]> = new Map();
 
   /** Knows of none. */
@@ -52,15 +53,17 @@ export class LostClaims {
 
   /** Notes jobs whose claim was answered. */
   noteClaimed(owner: string, queue: string, claimed: readonly Claimed[]): void {
-    const known = this.#known.get(owner) ?? new Map<string, string>();
-    this.#known.set(owner, known);
-    for (const { id, run } of claimed) known.set(`${id}:${run}`, queue);
+    const queues = this.#known.get(owner) ?? new Map<string, Map<JobId, RunRef>>();
+    const known = queues.get(queue) ?? new Map<JobId, RunRef>();
+    this.#known.set(owner, queues.set(queue, known));
+    for (const job of claimed) known.set(job.id, job);
   }
 
   /** Notes runs that have ended. */
   noteEnded(runs: Iterable<RunRef>): void {
+    const all = [...this.#known.values()].flatMap((queues) => [...queues.values()]);
     for (const { id, run } of runs) {
-      for (const known of this.#known.values()) known.delete(`${id}:${run}`);
+      for (const known of all) if (known.get(id)?.run === run) known.delete(id);
     }
   }
 
@@ -79,14 +82,8 @@ export class LostClaims {
   async release(owner: string, queue: string): Promise<void> {
     const times = this.#releaseAt.get(queue);
     if (times === undefined || times[0]! > performance.now()) return;
-    const all = this.#known.get(owner) ?? new Map<string, string>();
-    const known = [...all].filter(([, of]) => of === queue).map(([key]) => key.split(":"));
-    await this.#database.query(RELEASE, [
-      owner,
-      queue,
-      arrayLiteral(known.map(([id]) => id!)),
-      arrayLiteral(known.map(([, run]) => run!)),
-    ]);
+    const known = this.#known.get(owner)?.get(queue)?.values() ?? [];
+    await this.#database.query(RELEASE, [owner, queue, ...refColumns([...known])]);
     if (times.length > 1) this.#releaseAt.set(queue, times.slice(1));
     else this.#releaseAt.delete(queue);
   }

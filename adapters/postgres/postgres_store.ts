@@ -19,8 +19,8 @@ import type {
   Rescued,
   RescueError,
   RunRef,
+  Settled,
   Settlement,
-  SettleResult,
   Signal,
   SignalObserver,
   SignalSubscription,
@@ -198,14 +198,15 @@ export class PostgresStore implements Store {
   }
 
   /** Ends runs: to a final state, or back in line. */
-  async settle(_owner: string, settlements: readonly Settlement[]): Promise<SettleResult> {
-    if (settlements.length === 0) return { settled: [], locked: [] };
-    const result = await settle(this.#steps, settlements);
-    const locked = new Set(result.locked.map(({ id, run }) => `${id}:${run}`));
-    const ended = settlements.filter(({ id, run }) => !locked.has(`${id}:${run}`));
+  async settle(_owner: string, settlements: readonly Settlement[]): Promise<Settled[]> {
+    if (settlements.length === 0) return [];
+    const states = await settle(this.#steps, settlements);
+    const ended = states.includes("locked")
+      ? settlements.filter((_, index) => states[index] !== "locked")
+      : settlements;
     this.#marks.noteEnded(ended);
     this.#lost.noteEnded(ended);
-    return result;
+    return states;
   }
 
   /** Stores the progress of runs. */

@@ -1,9 +1,8 @@
 import type { FinalState, JobState } from "../../ports/job.ts";
-import type { RunRef, Settlement, SettleResult } from "../../ports/store.ts";
-import type { TxRow } from "../../ports/tx.ts";
+import type { RunRef, Settled, Settlement } from "../../ports/store.ts";
 import { errorText } from "./error_text.ts";
 import { intoHistory, releaseKeys, withError } from "./history.ts";
-import { arrayLiteral } from "./sql_text.ts";
+import { arrayLiteral, refColumns } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
 /**
@@ -42,7 +41,16 @@ const FINISH = `
   ), released as (
     ${releaseKeys("ended")}
   )
-  select id, run, state from written`;
+  select
+    count(*)::int as ended,
+    (
+      select string_agg(id || ':' || run, ',') from ended where cancel_requested
+    ) as cancelled,
+    (
+      select string_agg(id || ':' || run, ',') from ended
+      where (select count(*) from ended) < (select count(*) from given)
+    ) as only
+  from ended`;
 
 const BACK_IN_LINE = `
   with given as materialized (
@@ -94,47 +102,73 @@ const STILL_RUNNING = `
 type Ending = Extract<Settlement, { to: FinalState }>;
 type Returning = Exclude<Settlement, Ending>;
 
-/** Ends runs: to a final state, or back in line. */
+/** Ends runs: to a final state, or back in line. Tells what became of each, in order. */
 export async function settle(
   database: Statements,
   settlements: readonly Settlement[],
-): Promise<SettleResult> {
+): Promise<Settled[]> {
   const ordered = settlements.toSorted(byId);
   const endings = ordered.filter(isEnding);
   const returning = ordered.filter((one): one is Returning => !isEnding(one));
-  const rows: TxRow[] = [];
-  if (endings.length > 0) {
-    rows.push(
-      ...await database.query(FINISH, [
-        ...refColumns(endings),
-        arrayLiteral(endings.map((one) => one.to)),
-        arrayLiteral(endings.map((one) => one.output)),
-        arrayLiteral(endings.map((one) => errorText(one.error))),
-      ]),
-    );
-  }
-  if (returning.length > 0) {
-    rows.push(
-      ...await database.query(BACK_IN_LINE, [
-        ...refColumns(returning),
-        arrayLiteral(returning.map((one) => one.to)),
-        arrayLiteral(returning.map((one) => Math.max(0, one.delayMs))),
-        arrayLiteral(returning.map((one) => errorText(one.error))),
-        arrayLiteral(returning.map((one) => one.alone)),
-      ]),
-    );
-  }
-  const settled = rows.map((row) => ({
-    id: String(row.id),
-    run: Number(row.run),
-    state: row.state as JobState,
-  }));
-  if (settled.length === settlements.length) return { settled, locked: [] };
-  const done = new Set(settled.map(keyOf));
-  const left = settlements.filter((one) => !done.has(keyOf(one)));
-  // What still runs, and was not settled, is held by another transaction; what does not was fenced off.
-  const running = await database.query(STILL_RUNNING, refColumns(left));
-  return { settled, locked: running.map((row) => ({ id: String(row.id), run: Number(row.run) })) };
+  const ended = endings.length > 0 ? await finish(database, endings) : NONE;
+  const returned = returning.length > 0 ? await backInLine(database, returning) : NONE;
+  const states = settlements.map((one): Settled =>
+    (isEnding(one) ? endedState(ended, one) : returned.changed.get(keyOf(one))) ?? "fenced"
+  );
+  return states.includes("fenced") ? await tellLocked(database, settlements, states) : states;
+}
+
+/** What a statement did: to all that it was given, but for those that are named, or only to those. */
+interface Done {
+  readonly all: boolean;
+  readonly changed: ReadonlyMap<string, JobState>;
+}
+
+const NONE: Done = { all: false, changed: new Map() };
+
+/** Nearly always all end as asked, which is told in one row, for a row each would cost as much as a tenth of the rest. */
+async function finish(database: Statements, endings: readonly Ending[]): Promise<Done> {
+  const [row] = await database.query(FINISH, [
+    ...refColumns(endings),
+    arrayLiteral(endings.map((one) => one.to)),
+    arrayLiteral(endings.map((one) => one.output)),
+    arrayLiteral(endings.map((one) => errorText(one.error))),
+  ]);
+  const cancelled = keysOf(row?.cancelled).map((key): [string, JobState] => [key, "cancelled"]);
+  if (row?.only === null) return { all: row.ended === endings.length, changed: new Map(cancelled) };
+  const asked = new Map(endings.map((one) => [keyOf(one), one.to]));
+  const only = keysOf(row?.only).map((key): [string, JobState] => [key, asked.get(key)!]);
+  return { all: false, changed: new Map([...only, ...cancelled]) };
+}
+
+function endedState({ all, changed }: Done, one: Ending): JobState | undefined {
+  if (all && changed.size === 0) return one.to;
+  return changed.get(keyOf(one)) ?? (all ? one.to : undefined);
+}
+
+async function backInLine(database: Statements, returning: readonly Returning[]): Promise<Done> {
+  const rows = await database.query(BACK_IN_LINE, [
+    ...refColumns(returning),
+    arrayLiteral(returning.map((one) => one.to)),
+    arrayLiteral(returning.map((one) => Math.max(0, one.delayMs))),
+    arrayLiteral(returning.map((one) => errorText(one.error))),
+    arrayLiteral(returning.map((one) => one.alone)),
+  ]);
+  return { all: false, changed: new Map(rows.map((row) => [`${row.id}:${row.run}`, row.state as JobState])) };
+}
+
+/** What still runs, and was not settled, is held by another transaction; what does not was fenced off. */
+async function tellLocked(
+  database: Statements,
+  settlements: readonly Settlement[],
+  states: readonly Settled[],
+): Promise<Settled[]> {
+  const left = settlements.filter((_, index) => states[index] === "fenced");
+  const rows = await database.query(STILL_RUNNING, refColumns(left));
+  const running = new Set(rows.map((row) => `${row.id}:${row.run}`));
+  return states.map((state, index) =>
+    state === "fenced" && running.has(keyOf(settlements[index]!)) ? "locked" : state
+  );
 }
 
 function isEnding(one: Settlement): one is Ending {
@@ -145,10 +179,10 @@ function byId(one: RunRef, other: RunRef): number {
   return one.id.length - other.id.length || (one.id < other.id ? -1 : one.id > other.id ? 1 : 0);
 }
 
-function refColumns(runs: readonly RunRef[]): [string, string] {
-  return [arrayLiteral(runs.map((run) => run.id)), arrayLiteral(runs.map((run) => run.run))];
-}
-
 function keyOf(run: RunRef): string {
   return `${run.id}:${run.run}`;
+}
+
+function keysOf(list: unknown): string[] {
+  return typeof list === "string" ? list.split(",") : [];
 }

@@ -1,3 +1,5 @@
+import type { RunRef } from "../../ports/store.ts";
+
 /**
  * An array as PostgreSQL's array literal, for a placeholder such as `$1::text::bigint[]`. Parameters are text only:
  * a driver that binds arrays by itself would have to ask the server for its array types first.
@@ -10,6 +12,11 @@ export function arrayLiteral(values: Iterable<string | number | boolean | null>)
     else parts.push(String(value));
   }
   return `{${parts.join(",")}}`;
+}
+
+/** The ids and the runs of runs as array literals, for `$1::text::bigint[], $2::text::int[]`. */
+export function refColumns(runs: readonly RunRef[]): [ids: string, runs: string] {
+  return [`{${runs.map((run) => run.id).join(",")}}`, `{${runs.map((run) => run.run).join(",")}}`];
 }
 
 /** SQL for a timestamp as ISO 8601 text in UTC with microseconds, whatever the session's time zone. */

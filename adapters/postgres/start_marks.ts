@@ -1,5 +1,6 @@
+import type { JobId } from "../../ports/job.ts";
 import type { RunRef } from "../../ports/store.ts";
-import { arrayLiteral } from "./sql_text.ts";
+import { arrayLiteral, refColumns } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
 const MARK = `
@@ -28,8 +29,14 @@ const ASK_MAX = 100;
 
 interface Mark {
   readonly seq: number;
-  readonly open: Set<string>;
+  /** How many of its runs have not ended. */
+  open: number;
   askAt: number;
+}
+
+interface Started {
+  readonly run: number;
+  readonly mark: Mark;
 }
 
 /**
@@ -42,7 +49,8 @@ interface Mark {
 export class StartMarks {
   readonly #database: Statements;
   readonly #marks: Map<string, Map<number, Mark>> = new Map();
-  readonly #byRun: Map<string, Mark> = new Map();
+  /** By job: a string made of id and run would cost more than the look itself. */
+  readonly #started: Map<JobId, Started> = new Map();
   #seq = 0;
 
   /** Knows no marks yet. */
@@ -59,27 +67,26 @@ export class StartMarks {
   async start(owner: string, runs: readonly RunRef[]): Promise<void> {
     if (runs.length === 0) return;
     const seq = this.nextSeq();
-    const ids = arrayLiteral(runs.map((run) => run.id));
-    await this.#database.query(MARK, [owner, String(seq), ids, arrayLiteral(runs.map((run) => run.run))]);
+    await this.#database.query(MARK, [owner, String(seq), ...refColumns(runs)]);
     this.noteStarted(owner, seq, runs);
   }
 
   /** Remembers a mark that was written. */
   noteStarted(owner: string, seq: number, runs: readonly RunRef[]): void {
     if (runs.length === 0) return;
-    const mark: Mark = { seq, open: new Set(runs.map(keyOf)), askAt: performance.now() + ASK_AFTER_MS };
+    const mark: Mark = { seq, open: runs.length, askAt: performance.now() + ASK_AFTER_MS };
     const marks = this.#marks.get(owner) ?? new Map<number, Mark>();
     this.#marks.set(owner, marks.set(seq, mark));
-    for (const key of mark.open) this.#byRun.set(key, mark);
+    for (const { id, run } of runs) {
+      // An earlier run of the job whose end was not seen here is over.
+      this.#end(id);
+      this.#started.set(id, { run, mark });
+    }
   }
 
   /** Notes that runs have ended. */
   noteEnded(runs: Iterable<RunRef>): void {
-    for (const run of runs) {
-      const key = keyOf(run);
-      this.#byRun.get(key)?.open.delete(key);
-      this.#byRun.delete(key);
-    }
+    for (const { id, run } of runs) if (this.#started.get(id)?.run === run) this.#end(id);
   }
 
   /** Deletes the records of this process all of whose runs have ended. */
@@ -87,7 +94,7 @@ export class StartMarks {
     const marks = this.#marks.get(owner);
     if (marks === undefined) return;
     await this.#ask(owner, marks);
-    const ended = [...marks.values()].filter((mark) => mark.open.size === 0).map((mark) => mark.seq);
+    const ended = [...marks.values()].filter((mark) => mark.open === 0).map((mark) => mark.seq);
     for (let from = 0; from < ended.length; from += DELETE_MAX) {
       const seqs = ended.slice(from, from + DELETE_MAX);
       await this.#database.query(DELETE, [owner, arrayLiteral(seqs)]);
@@ -97,35 +104,36 @@ export class StartMarks {
 
   /** Forgets a process that is off the record. */
   forget(owner: string): void {
-    for (const mark of this.#marks.get(owner)?.values() ?? []) {
-      for (const key of mark.open) this.#byRun.delete(key);
-    }
+    const marks = this.#marks.get(owner);
+    if (marks === undefined) return;
     this.#marks.delete(owner);
+    for (const [id, { mark }] of this.#started) if (marks.get(mark.seq) === mark) this.#started.delete(id);
+  }
+
+  #end(id: JobId): void {
+    const started = this.#started.get(id);
+    if (started === undefined) return;
+    started.mark.open--;
+    this.#started.delete(id);
   }
 
   async #ask(owner: string, marks: ReadonlyMap<number, Mark>): Promise<void> {
     const now = performance.now();
-    const old = [...marks.values()].filter((mark) => mark.open.size > 0 && mark.askAt <= now).slice(
-      0,
-      ASK_MAX,
+    const old = new Set(
+      [...marks.values()].filter((mark) => mark.open > 0 && mark.askAt <= now).slice(
+        0,
+        ASK_MAX,
+      ),
     );
-    if (old.length === 0) return;
+    if (old.size === 0) return;
     const rows = await this.#database.query(STILL_RUNNING, [
       owner,
-      arrayLiteral(old.map((mark) => mark.seq)),
+      arrayLiteral([...old].map((mark) => mark.seq)),
     ]);
-    const running = new Set(rows.map((row) => keyOf({ id: String(row.id), run: Number(row.run) })));
-    for (const mark of old) {
-      mark.askAt = now + ASK_AFTER_MS;
-      for (const key of mark.open) {
-        if (running.has(key)) continue;
-        mark.open.delete(key);
-        this.#byRun.delete(key);
-      }
+    const running = new Map(rows.map((row) => [String(row.id), Number(row.run)]));
+    for (const mark of old) mark.askAt = now + ASK_AFTER_MS;
+    for (const [id, { run, mark }] of this.#started) {
+      if (old.has(mark) && running.get(id) !== run) this.#end(id);
     }
   }
-}
-
-function keyOf(run: RunRef): string {
-  return `${run.id}:${run.run}`;
 }

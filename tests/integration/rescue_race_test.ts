@@ -112,8 +112,8 @@ Deno.test("a rescuer that is late finds a fresh attempt of another worker: it go
     const rescued = await it.store.rescue(it.dead, it.beat, LOST);
     assertEquals([rescued.retried, rescued.released, rescued.complete], [[], [], true]);
     assertEquals(await it.store.get(id!), before);
-    const { settled } = await it.store.settle(other, [{ ...ended("completed")(id!), run: 2 }]);
-    assertEquals(settled.map(({ state }) => state), ["completed"]);
+    const settled = await it.store.settle(other, [{ ...ended("completed")(id!), run: 2 }]);
+    assertEquals(settled, ["completed"]);
   });
 });
 

@@ -110,6 +110,11 @@ export class HostPool {
     return this.#groupOf.size;
   }
 
+  /** Attempts and calls that have not ended. */
+  get running(): number {
+    return this.#tasks.size;
+  }
+
   /** Runs one attempt. Returns a key for {@linkcode HostPool.abort}. */
   run(work: Work, confinement: Confinement, observer: WorkObserver): number {
     const key = ++this.#keys;

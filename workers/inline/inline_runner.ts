@@ -1,8 +1,17 @@
-import type { Attempt, AttemptObserver, Handler, Log } from "../../ports/mod.ts";
-import { AttemptContext, type ContextJob } from "../job_context.ts";
+import type {
+  Attempt,
+  AttemptObserver,
+  AttemptOutcome,
+  CallOptions,
+  Handler,
+  Json,
+  Log,
+  LogFields,
+  LogLevel,
+} from "../../ports/mod.ts";
+import { AttemptContext, type ContextJob, type ContextSink } from "../job_context.ts";
 import { type AbortCause, endedByForce, outcomeAfterAbort } from "../outcome.ts";
 import { runHandler } from "../run_handler.ts";
-import { runKey } from "../run_key.ts";
 import { Sweep } from "../sweep.ts";
 import type { WorkSurroundings } from "../work.ts";
 
@@ -20,14 +29,50 @@ export interface InlineRunnerOptions {
   readonly surroundings: WorkSurroundings;
 }
 
-interface Running {
-  readonly job: ContextJob;
-  readonly context: AttemptContext;
+/** One function that runs, and where its context hands on what it asks for. */
+class Running implements ContextSink {
+  readonly key: number;
+  readonly attempt: Attempt;
   readonly observer: AttemptObserver;
-  readonly startedAt: number;
-  aborted: AbortCause | null;
-  graceEndsAt: number;
-  ended: boolean;
+  readonly context: AttemptContext;
+  readonly completion: string | null;
+  readonly startedAt: number = performance.now();
+  aborted: AbortCause | null = null;
+  graceEndsAt = 0;
+  ended = false;
+  readonly #surroundings: WorkSurroundings;
+
+  constructor(key: number, attempt: Attempt, observer: AttemptObserver, options: InlineRunnerOptions) {
+    this.key = key;
+    this.attempt = attempt;
+    this.observer = observer;
+    this.completion = options.completion;
+    this.#surroundings = options.surroundings;
+    const { id, run, kind, queue, maxAttempts } = attempt;
+    const job: ContextJob = {
+      id,
+      run,
+      kind: kind.name,
+      queue,
+      attempt: attempt.attempt,
+      maxAttempts,
+      timeoutMs: kind.timeout,
+    };
+    this.context = new AttemptContext(job, this);
+  }
+
+  progress(done: number, note: string | undefined): void {
+    if (!this.ended) this.observer.progress(done, note);
+  }
+
+  log(level: LogLevel, event: string, fields: LogFields): void {
+    const { kind, id } = this.attempt;
+    this.#surroundings.log(level, event, { ...fields, kind: kind.name, jobId: id });
+  }
+
+  call(module: string, input: Json, options: CallOptions | undefined): Promise<Json> {
+    return this.#surroundings.call(module, input, options);
+  }
 }
 
 const SWEEP_MS = 25;
@@ -38,7 +83,8 @@ const SWEEP_MS = 25;
  */
 export class InlineRunner {
   #options: InlineRunnerOptions;
-  #running = new Map<string, Running>();
+  #running = new Map<number, Running>();
+  #keys = 0;
   #sweep: Sweep = new Sweep(SWEEP_MS, () => this.#look());
   #lookedAt = 0;
   #kindsSeen = new Set<string>();
@@ -48,55 +94,32 @@ export class InlineRunner {
     this.#options = options;
   }
 
-  /** Runs one attempt. */
-  run(attempt: Attempt, handler: Handler, observer: AttemptObserver): void {
-    const job: ContextJob = {
-      id: attempt.id,
-      run: attempt.run,
-      kind: attempt.kind.name,
-      queue: attempt.queue,
-      attempt: attempt.attempt,
-      maxAttempts: attempt.maxAttempts,
-      timeoutMs: attempt.kind.timeout,
-    };
-    const { surroundings, completion } = this.#options;
-    const context: AttemptContext = new AttemptContext(job, {
-      completion,
-      progress: (done, note) => {
-        if (!running.ended) observer.progress(done, note);
-      },
-      log: (level, event, fields) =>
-        surroundings.log(level, event, { ...fields, kind: job.kind, jobId: job.id }),
-      call: (module, input, options) => surroundings.call(module, input, options),
-    });
-    const running: Running = {
-      job,
-      context,
-      observer,
-      startedAt: performance.now(),
-      aborted: null,
-      graceEndsAt: 0,
-      ended: false,
-    };
-    this.#running.set(runKey(job.id, job.run), running);
+  /** How many functions run. */
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** Runs one attempt. Returns a key for {@linkcode InlineRunner.abort}. */
+  run(attempt: Attempt, handler: Handler, observer: AttemptObserver): number {
+    const running = new Running(++this.#keys, attempt, observer, this.#options);
+    this.#running.set(running.key, running);
     if (this.#running.size === 1 && this.#kindsSeen.size === 0) this.#lookedAt = performance.now();
-    this.#kindsSeen.add(job.kind);
+    this.#kindsSeen.add(attempt.kind.name);
     this.#sweep.arm();
     // Not in the caller's own turn: a handler that computes must not hold up whoever hands over the next attempt.
     queueMicrotask(() => {
       if (running.ended) return;
-      runHandler(handler, attempt.args, context).then((outcome) => {
-        this.#end(running, () => outcomeAfterAbort(outcome, running.aborted, job.timeoutMs));
+      runHandler(handler, attempt.args, running.context).then((outcome) => {
+        this.#end(running, outcomeAfterAbort(outcome, running.aborted, attempt.kind.timeout));
       });
     });
+    return running.key;
   }
 
-  /** Aborts a run's signal. False when it is not here. */
-  abort(id: string, run: number, cause: AbortCause): boolean {
-    const running = this.#running.get(runKey(id, run));
-    if (running === undefined) return false;
-    this.#abort(running, cause, performance.now());
-    return true;
+  /** Aborts a run's signal. */
+  abort(key: number, cause: AbortCause): void {
+    const running = this.#running.get(key);
+    if (running !== undefined) this.#abort(running, cause, performance.now());
   }
 
   /** Reports what still runs as released. */
@@ -104,7 +127,7 @@ export class InlineRunner {
     this.#sweep.stop();
     for (const running of [...this.#running.values()]) {
       running.context.abort("stop");
-      this.#end(running, () => ({ type: "released", reason: "the executor stopped", alone: false }));
+      this.#end(running, { type: "released", reason: "the executor stopped", alone: false });
     }
   }
 
@@ -115,11 +138,11 @@ export class InlineRunner {
     running.context.abort(cause);
   }
 
-  #end(running: Running, outcome: () => ReturnType<typeof outcomeAfterAbort>): void {
+  #end(running: Running, outcome: AttemptOutcome): void {
     if (running.ended) return;
     running.ended = true;
-    this.#running.delete(runKey(running.job.id, running.job.run));
-    running.observer.ended(outcome());
+    this.#running.delete(running.key);
+    running.observer.ended(outcome);
   }
 
   #look(): boolean {
@@ -131,17 +154,17 @@ export class InlineRunner {
       log.warn("the main loop stood still: a handler that computes belongs into a module", { ms, kinds });
     }
     this.#lookedAt = now;
-    this.#kindsSeen = new Set([...this.#running.values()].map(({ job }) => job.kind));
+    this.#kindsSeen = new Set([...this.#running.values()].map(({ attempt }) => attempt.kind.name));
     for (const running of [...this.#running.values()]) {
-      const { job, aborted } = running;
+      const { attempt: { id, kind }, aborted } = running;
       if (aborted === null) {
-        if (now - running.startedAt >= job.timeoutMs) this.#abort(running, "timeout", now);
+        if (now - running.startedAt >= kind.timeout) this.#abort(running, "timeout", now);
       } else if (now >= running.graceEndsAt) {
         log.warn("a function did not heed its signal: its slot is free, and it still runs", {
-          kind: job.kind,
-          jobId: job.id,
+          kind: kind.name,
+          jobId: id,
         });
-        this.#end(running, () => endedByForce(aborted, job.timeoutMs, graceMs));
+        this.#end(running, endedByForce(aborted, kind.timeout, graceMs));
       }
     }
     return this.#running.size > 0;

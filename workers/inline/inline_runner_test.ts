@@ -61,8 +61,8 @@ Deno.test("abort() of a function: the signal's reason says why, a failing stop i
   const cancelled = start();
   const stopped = start();
   await Promise.resolve();
-  f.executor.abort(cancelled.id, 1, "cancel");
-  f.executor.abort(stopped.id, 1, "stop");
+  f.executor.abort(cancelled.key, "cancel");
+  f.executor.abort(stopped.key, "stop");
   assertEquals((await cancelled.ended).type, "failed");
   assertEquals((await stopped.ended).type, "released");
   assertEquals(reasons, ["the job was cancelled", "the runtime stops"]);

@@ -29,6 +29,7 @@ export interface Given {
 
 export interface Running {
   readonly id: string;
+  readonly key: number;
   readonly ended: Promise<AttemptOutcome>;
   readonly told: { done: number; note: string | undefined }[];
   readonly endings: AttemptOutcome[];
@@ -77,15 +78,16 @@ export function fixture(options: Partial<ExecutorOptions> = {}): Fixture {
         kind,
       };
       const { promise, resolve } = Promise.withResolvers<AttemptOutcome>();
-      const running: Running = { id: attempt.id, ended: promise, told: [], endings: [] };
-      executor.run(attempt, {
-        progress: (done, note) => running.told.push({ done, note }),
+      const told: { done: number; note: string | undefined }[] = [];
+      const endings: AttemptOutcome[] = [];
+      const key = executor.run(attempt, {
+        progress: (done, note) => told.push({ done, note }),
         ended: (outcome) => {
-          running.endings.push(outcome);
+          endings.push(outcome);
           resolve(outcome);
         },
       });
-      return running;
+      return { id: attempt.id, key, ended: promise, told, endings };
     },
     [Symbol.asyncDispose]: () => executor.stop(),
   };

@@ -29,15 +29,47 @@ interface LoadedKind {
   loading: Promise<Handler> | null;
 }
 
-interface Job extends ContextJob, GuardedJob {
-  readonly key: number;
-  readonly slot: number;
+/** One job, and where its context hands on what it asks for. */
+class Job implements ContextJob, GuardedJob, ContextSink {
   readonly context: AttemptContext;
+  started = false;
+  ended = false;
+
+  constructor(
+    readonly key: number,
+    readonly slot: number,
+    readonly id: string,
+    readonly run: number,
+    readonly kind: string,
+    readonly queue: string,
+    readonly attempt: number,
+    readonly maxAttempts: number,
+    readonly timeoutMs: number,
+    readonly main: ThreadMain,
+  ) {
+    this.context = new AttemptContext(this, this);
+  }
+
+  get completion(): string | null {
+    return this.main.completion;
+  }
+
+  progress(done: number, note: string | undefined): void {
+    if (!this.ended) this.main.report(["progress", this.key, done, note]);
+  }
+
+  log(level: LogLevel, event: string, fields: LogFields): void {
+    this.main.report(["log", level, event, { ...fields, kind: this.kind, jobId: this.id }]);
+  }
+
+  call(module: string, input: Json, options: CallOptions | undefined): Promise<Json> {
+    return this.main.call(module, input, options);
+  }
 }
 
 class ThreadMain {
   #shared: Int32Array;
-  #completion: string | null;
+  readonly completion: string | null;
   #kinds: LoadedKind[] = [];
   #jobs = new Map<number, Job>();
   #inbox: Run[] = [];
@@ -50,7 +82,7 @@ class ThreadMain {
 
   constructor(setup: ThreadSetup) {
     this.#shared = new Int32Array(setup.shared);
-    this.#completion = setup.completion;
+    this.completion = setup.completion;
     guardThread({
       crashed: (job, thrown) => this.#crashed(job as Job, thrown),
       unattributed: (thrown) => this.#unattributed(thrown),
@@ -58,7 +90,7 @@ class ThreadMain {
         this.#reports.push(["exit", (job as Job | undefined)?.key ?? null, what]);
         this.#flush();
       },
-      output: (job, line) => this.#report(["output", job?.kind ?? "", job?.id ?? "", line]),
+      output: (job, line) => this.report(["output", job?.kind ?? "", job?.id ?? "", line]),
     });
   }
 
@@ -113,18 +145,10 @@ class ThreadMain {
     const kind = this.#kinds[kindIndex]!;
     const state = kind.handler === null ? SLOT.loading : SLOT.started;
     if (Atomics.compareExchange(this.#shared, SLOTS_AT + slot, SLOT.queued, state) !== SLOT.queued) {
-      this.#report(["withdrawn", slot]);
+      this.report(["withdrawn", slot]);
       return;
     }
-    const about: ContextJob = { id, run, kind: kind.name, queue, attempt, maxAttempts, timeoutMs };
-    const job: Job = {
-      ...about,
-      key,
-      slot,
-      context: new AttemptContext(about, this.#sink(key)),
-      started: false,
-      ended: false,
-    };
+    const job = new Job(key, slot, id, run, kind.name, queue, attempt, maxAttempts, timeoutMs, this);
     this.#jobs.set(key, job);
     if (kind.handler !== null) {
       return currentJob.run(job, () => this.#runJob(job, kind.handler!, args, plain));
@@ -135,7 +159,7 @@ class ThreadMain {
         const at = SLOTS_AT + slot;
         if (Atomics.compareExchange(this.#shared, at, SLOT.loading, SLOT.started) !== SLOT.loading) {
           this.#forget(job);
-          this.#report(["withdrawn", slot]);
+          this.report(["withdrawn", slot]);
           return;
         }
         Atomics.add(this.#shared, COUNTER.progress, 1);
@@ -144,11 +168,11 @@ class ThreadMain {
         if (job.ended) return;
         this.#forget(job);
         if (Atomics.load(this.#shared, SLOTS_AT + slot) === SLOT.withdrawn) {
-          this.#report(["withdrawn", slot]);
+          this.report(["withdrawn", slot]);
           return;
         }
         const { stack } = describeError(error);
-        this.#report(["unloaded", key, (error as LoadError).message, stack]);
+        this.report(["unloaded", key, (error as LoadError).message, stack]);
       });
     });
   }
@@ -165,8 +189,8 @@ class ThreadMain {
       if (job.ended) return;
       this.#forget(job);
       if (outcome.type === "completed") {
-        this.#report(["completed", job.key, outcome.output, outcome.completedIn]);
-      } else this.#report(["ended", job.key, outcome]);
+        this.report(["completed", job.key, outcome.output, outcome.completedIn]);
+      } else this.report(["ended", job.key, outcome]);
     });
   }
 
@@ -181,8 +205,8 @@ class ThreadMain {
     const loader: GuardedJob = { kind: "", id: "", started: false, ended: false };
     currentJob.run(loader, () => {
       loadHandler(module).then(
-        () => this.#report(["checked", check, null]),
-        (error: LoadError) => this.#report(["checked", check, error.fault]),
+        () => this.report(["checked", check, null]),
+        (error: LoadError) => this.report(["checked", check, error.fault]),
       );
     });
   }
@@ -191,7 +215,7 @@ class ThreadMain {
     // It has ended, or it is no job but a module that is only being checked.
     if (this.#jobs.get(job.key) !== job) {
       const { message, stack } = describeError(thrown);
-      this.#report(["log", "warn", "error after the job had ended", {
+      this.report(["log", "warn", "error after the job had ended", {
         kind: job.kind,
         jobId: job.id,
         error: message,
@@ -200,7 +224,7 @@ class ThreadMain {
       return;
     }
     this.#forget(job);
-    this.#report(["ended", job.key, outcomeOfThrown(thrown, "crash")]);
+    this.report(["ended", job.key, outcomeOfThrown(thrown, "crash")]);
     // Its code may still run: let it see that nobody waits for it.
     job.context.abort("cancel");
   }
@@ -209,7 +233,7 @@ class ThreadMain {
     const jobs = [...this.#jobs.values()];
     if (jobs.length === 1) return this.#crashed(jobs[0]!, thrown);
     const { message, stack } = describeError(thrown);
-    this.#report(["log", "error", "error in a thread that can't be told to any job", {
+    this.report(["log", "error", "error in a thread that can't be told to any job", {
       error: message,
       stack,
     }]);
@@ -220,25 +244,11 @@ class ThreadMain {
     this.#jobs.delete(job.key);
   }
 
-  #sink(key: number): ContextSink {
-    return {
-      completion: this.#completion,
-      progress: (done, note) => {
-        if (this.#jobs.has(key)) this.#report(["progress", key, done, note]);
-      },
-      log: (level: LogLevel, event: string, fields: LogFields) => {
-        const job = this.#jobs.get(key) ?? currentJob.getStore();
-        this.#report(["log", level, event, { ...fields, ...(job ? { kind: job.kind, jobId: job.id } : {}) }]);
-      },
-      call: (module, input, options) => this.#call(module, input, options),
-    };
-  }
-
-  #call(module: string, input: Json, options: CallOptions | undefined): Promise<Json> {
+  call(module: string, input: Json, options: CallOptions | undefined): Promise<Json> {
     const call = ++this.#callCount;
     const deferred = Promise.withResolvers<Json>();
     this.#calls.set(call, deferred);
-    this.#report(["call", call, module, input, options]);
+    this.report(["call", call, module, input, options]);
     return deferred.promise;
   }
 
@@ -249,7 +259,7 @@ class ThreadMain {
     else deferred?.reject(new Error(String(value)));
   }
 
-  #report(report: Report): void {
+  report(report: Report): void {
     this.#reports.push(report);
     if (this.#flushDue) return;
     this.#flushDue = true;

@@ -61,6 +61,11 @@ export class ThreadPool {
     return this.#threads.size;
   }
 
+  /** Attempts that have not ended. */
+  get running(): number {
+    return this.#held.size;
+  }
+
   /** Threads that could not be ended. */
   get lost(): number {
     return this.#lost;

@@ -116,7 +116,7 @@ export const rescueCases: readonly Case[] = [
       assertEquals((await ghost.store.beat(ghost.id)).alive, false);
       const { id, run } = old!;
       const end = { id, run, to: "completed", output: '"zombie"', error: null } as const;
-      assertEquals(await ghost.store.settle(ghost.id, [end]), { settled: [], locked: [] });
+      assertEquals(await ghost.store.settle(ghost.id, [end]), ["fenced"]);
       assertEquals((await runtime.get(id))!.state, "running");
       gate.open();
       const job = await stage.until(runtime, id, "completed");

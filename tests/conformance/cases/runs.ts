@@ -17,8 +17,8 @@ export const runCases: readonly Case[] = [
         runs.push(run);
         const error = to === "retry" ? { class: "error", message: "no" } as const : null;
         const settlement = { id, run, to, delayMs: 0, error, alone: false };
-        const { settled } = await ghost.store.settle(ghost.id, [settlement]);
-        assertEquals(settled[0]!.run, run);
+        const [settled] = await ghost.store.settle(ghost.id, [settlement]);
+        assertEquals(settled, to === "retry" ? "retryable" : "pending");
       }
       await ghost.store.cancel(made!.id);
       await ghost.store.retry(made!.id);
@@ -34,13 +34,12 @@ export const runCases: readonly Case[] = [
       const [claimed] = await ghost.claim(1);
       const { id, run } = claimed!;
       const end = { id, run, to: "completed", output: "1", error: null } as const;
-      const first = await ghost.store.settle(ghost.id, [end]);
-      assertEquals(first.settled, [{ id, run, state: "completed" }]);
+      assertEquals(await ghost.store.settle(ghost.id, [end]), ["completed"]);
       const before = await ghost.store.get(id);
-      assertEquals((await ghost.store.settle(ghost.id, [end])).settled, []);
+      assertEquals(await ghost.store.settle(ghost.id, [end]), ["fenced"]);
       const error = { class: "error", message: "no" } as const;
       const other = { id, run, to: "retry", delayMs: 0, error, alone: false } as const;
-      assertEquals((await ghost.store.settle(ghost.id, [other])).settled, []);
+      assertEquals(await ghost.store.settle(ghost.id, [other]), ["fenced"]);
       assertEquals(await ghost.store.get(id), before);
     },
   },
@@ -59,10 +58,27 @@ export const runCases: readonly Case[] = [
         error,
         alone: false,
       } as const));
-      assertEquals(await one!.store.settle(one!.id, stale), { settled: [], locked: [] });
+      assertEquals(await one!.store.settle(one!.id, stale), ["fenced", "fenced"]);
       const { id, run } = claimed[0]!;
       const end = { id, run, to: "completed", output: null, error: null } as const;
-      assertEquals((await two!.store.settle(two!.id, [end])).settled.length, 1);
+      assertEquals(await two!.store.settle(two!.id, [end]), ["completed"]);
+    },
+  },
+  {
+    name: "what became of each run is told in the order in which the ends were handed over",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      await ghost.store.insert(Array.from({ length: 6 }, () => bareJob("k", {})));
+      const claimed = await ghost.claim(6);
+      await ghost.store.cancel(claimed[1]!.id);
+      await ghost.store.cancel(claimed[4]!.id);
+      const ends = claimed.map(({ id, run }, index): Settlement =>
+        index < 3
+          ? { id, run: index === 2 ? run - 1 : run, to: "completed", output: null, error: null }
+          : { id, run: index === 5 ? run - 1 : run, to: "release", delayMs: 0, error: null, alone: false }
+      ).reverse();
+      const states = ["completed", "cancelled", "fenced", "pending", "cancelled", "fenced"];
+      assertEquals((await ghost.store.settle(ghost.id, ends)).map(String), states.toReversed());
     },
   },
   {
@@ -79,8 +95,8 @@ export const runCases: readonly Case[] = [
         const to = (["retry", "snooze", "release"] as const)[index - 2]!;
         return { id, run, to, delayMs: 0, error: to === "retry" ? error : null, alone: false };
       });
-      const { settled } = await ghost.store.settle(ghost.id, ends);
-      assertEquals(settled.map(({ state }) => state), Array.from({ length: 5 }, () => "cancelled"));
+      const settled = await ghost.store.settle(ghost.id, ends);
+      assertEquals(settled.map(String), Array.from({ length: 5 }, () => "cancelled"));
       for (const { id } of claimed) {
         const job = (await ghost.store.get(id))!;
         assertEquals([job.state, job.output, job.cancelRequested], ["cancelled", null, false]);
