@@ -73,7 +73,7 @@ class Bench implements AsyncDisposable {
   async deliver(events: number): Promise<Got> {
     await this.reset();
     await this.runtime.recorder.recordMany(
-      Array.from({ length: events }, () => ({ type: "bench.alive", subject: "" })),
+      Array.from({ length: events }, () => ({ type: "bench.alive", subject: "1" })),
     );
     return await this.until(events * ENDPOINTS);
   }
@@ -82,7 +82,7 @@ class Bench implements AsyncDisposable {
   async latencies(): Promise<readonly number[]> {
     await this.reset();
     for (let index = 0; index < LATENCY_EVENTS; index++) {
-      await this.runtime.recorder.record({ type: "bench.alive", subject: "", data: { at: Date.now() } });
+      await this.runtime.recorder.record({ type: "bench.alive", subject: "1", data: { at: Date.now() } });
       await pause(LATENCY_PAUSE_MS);
     }
     return (await this.until(LATENCY_EVENTS * ENDPOINTS)).latencies.toSorted((one, other) => one - other);
@@ -123,7 +123,7 @@ async function addDead(bench: Bench): Promise<Deno.Listener> {
   });
   for (let left = BACKLOG; left > 0; left -= 1000) {
     await bench.runtime.recorder.recordMany(
-      Array.from({ length: 1000 }, () => ({ type: "bench.dead", subject: "" })),
+      Array.from({ length: 1000 }, () => ({ type: "bench.dead", subject: "1" })),
     );
   }
   // In line, and known to be dead: its first requests have passed their limit.

@@ -1,6 +1,6 @@
 /**
  * The whole at work on real input (`deno task demo`): an embedded PostgreSQL, a row and a job for every file in one
- * transaction, handlers in worker threads that may read that folder and reach the database.
+ * transaction, handlers in worker threads that may read that folder and reach the database, a webhook for each.
  *
  * @module
  */
@@ -24,6 +24,7 @@ DIRECTORY is this repository where none is given. ${
 The database is an embedded PostgreSQL in a temporary folder, gone at the end. The first file's job fails once, to
 show a retry. Ctrl-C ends in order, a second one at once; the database goes either way.
 
+  --webhook URL  send file.digested there, http or https; without it a receiver inside the demo verifies every one
   --threads N    worker threads, 1 to 64 (default the number of cores, at least 2)
   --list         print the digests to standard output as sha256sum does, everything else to standard error
   --keep         leave the worker and the database up until Ctrl-C
@@ -56,6 +57,8 @@ async function demo(given: Arguments): Promise<number> {
       directory,
       files,
       threads,
+      webhook: given.values.get("webhook") ?? null,
+      onSecret: (secret) => say(`Webhooks are signed with ${secret}\n`),
       onProgress: (count) => bar.show(count),
       onLog: (line) => {
         if (!interruption.signal.aborted) writeError(`${line}\n`);
@@ -90,7 +93,11 @@ async function directoryOf(word: string | undefined): Promise<string> {
 
 async function main(): Promise<number> {
   try {
-    const given = parseArguments(Deno.args, { values: ["threads"], flags: ["keep", "list"], words: 1 });
+    const given = parseArguments(Deno.args, {
+      values: ["threads", "webhook"],
+      flags: ["keep", "list"],
+      words: 1,
+    });
     if (!given.flags.has("help")) return await demo(given);
     writeOut(HELP);
     return 0;

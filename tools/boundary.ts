@@ -50,7 +50,7 @@ const RULES: readonly Rule[] = [
   // The demo's application is user code: it may use a driver as a user would.
   {
     files: /^programs\/demo\//,
-    local: /^(programs\/|embedded\/|mod\.ts|adapters\/|ports\/)/,
+    local: /^(programs\/|embedded\/|mod\.ts|adapters\/|events\/|ports\/)/,
     npm: ANY,
     node: true,
   },

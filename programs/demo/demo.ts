@@ -1,7 +1,8 @@
 import postgres from "postgres";
 import { createLog, createRuntime, type Kind, type PostgresRuntime } from "../../mod.ts";
-import { DATABASE_VARIABLE, FILE_KIND, FILE_QUEUE, type FileJob } from "./file_job.ts";
+import { DATABASE_VARIABLE, FILE_DIGESTED, FILE_KIND, FILE_QUEUE, type FileJob } from "./file_job.ts";
 import type { DemoResult } from "./summary.ts";
+import { WebhookSide } from "./webhook_side.ts";
 
 /** How the demo runs. */
 export interface DemoOptions {
@@ -13,6 +14,10 @@ export interface DemoOptions {
   readonly files: readonly string[];
   /** Threads in the host process. */
   readonly threads: number;
+  /** Where webhooks go; null for a receiver of the demo's own, which verifies them. */
+  readonly webhook: string | null;
+  /** Told of the secret that verifies them, when they go elsewhere. */
+  readonly onSecret: (secret: string) => void;
   /** Told of how many files are done. */
   readonly onProgress: (done: number) => void;
   /** Takes a line of the log: what a person should look at. */
@@ -40,10 +45,11 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
   const { url, files, threads, signal } = options;
   Deno.env.set(DATABASE_VARIABLE, url);
   const sql = postgres(url, { max: ENQUEUERS, onnotice: () => {} });
+  const side = new WebhookSide(options.webhook);
   const runtime = createRuntime({
     url,
-    registrars: [{ kinds: [fileKind(options)] }],
-    queues: [{ name: FILE_QUEUE, concurrency: threads * JOBS_PER_THREAD }],
+    registrars: [{ kinds: [fileKind(options)], eventTypes: [FILE_DIGESTED] }, side.webhooks.registrar],
+    queues: [{ name: FILE_QUEUE, concurrency: threads * JOBS_PER_THREAD }, side.queue],
     executor: { threads, jobsPerThread: JOBS_PER_THREAD },
     log: createLog({ level: "error", write: options.onLog }),
   });
@@ -55,6 +61,7 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
     queue.length = 0;
     await enqueued;
     await runtime.stop(STOP_GRACE_MS);
+    await side[Symbol.asyncDispose]();
     await sql.end({ timeout: 1 });
   };
   try {
@@ -66,6 +73,8 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
         path text not null,
         sha256 text, bytes bigint, lines bigint, attempts int, thread text
       )`;
+    const secret = await side.open();
+    if (options.webhook !== null) options.onSecret(secret);
     await runtime.start();
     const began = performance.now();
     const enqueue = async (): Promise<void> => {
@@ -98,6 +107,7 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
       Row[]
     >`select path, sha256, bytes, lines, attempts, thread from demo_file order by path`;
     const described = rows.filter((row) => row.sha256 !== null);
+    const webhooks = await side.finish(runtime, described.length, signal);
     const threadsUsed = new Map<string, number>();
     for (const { thread } of described) threadsUsed.set(thread!, (threadsUsed.get(thread!) ?? 0) + 1);
     return {
@@ -110,6 +120,7 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
         failures,
         failed: failures === 0 ? [] : await failedFiles(runtime),
         threads: threadsUsed,
+        webhooks,
       },
       digests: described.map(({ path, sha256 }) => ({ path, sha256: sha256! })),
       [Symbol.asyncDispose]: dispose,

@@ -45,16 +45,27 @@ Deno.test("ProgressBar moves in a terminal, and prints quarters elsewhere", () =
   );
 });
 
+const WEBHOOKS = { url: null, delivered: 1200, others: 0, verified: 1200 };
+
 Deno.test("summaryTable() lines its columns up", () => {
   const result = { files: 1200, bytes: 5, lines: 3, ms: 2000, attempts: 1201, failures: 0, failed: [] };
-  const table = summaryTable({ ...result, threads: new Map([["ab12", 1200]]) });
+  const table = summaryTable({ ...result, webhooks: WEBHOOKS, threads: new Map([["ab12", 1200]]) });
   assertStringIncludes(table, "  files        1,200\n");
   assertStringIncludes(table, "  retries          1\n");
   assertStringIncludes(table, "  thread ab12  1,200\n");
 });
 
 Deno.test("summaryTable() names files that failed, and says how many more there are", () => {
-  const result = { files: 9, bytes: 5, lines: 3, ms: 2000, attempts: 9, failures: 4, threads: new Map() };
+  const result = {
+    files: 9,
+    bytes: 5,
+    lines: 3,
+    ms: 2000,
+    attempts: 9,
+    failures: 4,
+    webhooks: WEBHOOKS,
+    threads: new Map(),
+  };
   const failed = [{ path: "/a\nb", reason: "it is gone" }];
   assertStringIncludes(
     summaryTable({ ...result, failed }),

@@ -5,16 +5,24 @@
  * @module
  */
 import postgres from "postgres";
+import { createRuntime, silentLog } from "../../mod.ts";
 import { discard, type JobContext, type Json } from "../../ports/mod.ts";
 import { describe } from "./digest.ts";
-import { DATABASE_VARIABLE, type FileJob } from "./file_job.ts";
+import { DATABASE_VARIABLE, FILE_DIGESTED, type FileJob } from "./file_job.ts";
 
-const sql = postgres(Deno.env.get(DATABASE_VARIABLE)!, { max: 2, onnotice: () => {} });
+const url = Deno.env.get(DATABASE_VARIABLE)!;
+const sql = postgres(url, { max: 2, onnotice: () => {} });
+
+/** Never started: it only records. */
+const { recorder } = createRuntime({ url, registrars: [{ eventTypes: [FILE_DIGESTED] }], log: silentLog });
 
 /** A thread loads this module once, so this names the thread. */
 const thread: string = crypto.randomUUID().slice(0, 8);
 
-/** Writes a file's digest, size and line count to its row, in one transaction with the completion of the job. */
+/**
+ * Writes a file's digest, size and line count to its row and records that it did, in one transaction with the completion
+ * of the job.
+ */
 export default async function describeFile(args: Json, ctx: JobContext): Promise<void> {
   const { id, path, fault } = args as unknown as FileJob;
   if (fault && ctx.attempt === 1) throw new Error("The planted fault: this job fails once, then works");
@@ -30,6 +38,11 @@ export default async function describeFile(args: Json, ctx: JobContext): Promise
       set sha256 = ${facts.sha256}, bytes = ${facts.bytes}, lines = ${facts.lines},
         attempts = ${ctx.attempt}, thread = ${thread}
       where id = ${id}`;
+    await recorder.with(tx).record({
+      type: FILE_DIGESTED.type,
+      subject: String(id),
+      data: { path, ...facts },
+    });
     await ctx.completeIn(tx);
   });
 }

@@ -1,3 +1,5 @@
+import type { EventType } from "../../ports/mod.ts";
+
 /** The args of one job of the demo. */
 export interface FileJob {
   /** The row that the file has. */
@@ -10,6 +12,14 @@ export interface FileJob {
 
 /** The kind's name. */
 export const FILE_KIND = "file.describe";
+
+/** What is recorded of each file that was described. */
+export const FILE_DIGESTED: EventType = {
+  type: "file.digested",
+  description: "A file was described. Data: { path, sha256, bytes, lines }.",
+  subject: "the id of the file's row",
+  exposure: "webhook",
+};
 
 /** The queue. */
 export const FILE_QUEUE = "files";

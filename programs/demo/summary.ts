@@ -1,3 +1,5 @@
+import type { WebhookResult } from "./webhook_side.ts";
+
 /** What the demo tells at its end. */
 export interface DemoResult {
   /** How many files there were. */
@@ -16,6 +18,8 @@ export interface DemoResult {
   readonly failed: readonly { readonly path: string; readonly reason: string }[];
   /** How many files each thread described. */
   readonly threads: ReadonlyMap<string, number>;
+  /** What became of their webhooks. */
+  readonly webhooks: WebhookResult;
 }
 
 /** The table that ends the demo, and below it what failed. */
@@ -30,6 +34,13 @@ export function summaryTable(result: DemoResult): string {
     ["attempts", number(result.attempts)],
     ["retries", number(Math.max(0, result.attempts - result.files))],
     ["failures", number(result.failures)],
+    ["webhooks", number(result.webhooks.delivered)],
+    ...(result.webhooks.verified === null
+      ? []
+      : [["verified", number(result.webhooks.verified)] satisfies [string, string]]),
+    ...(result.webhooks.others === 0
+      ? []
+      : [["not delivered", number(result.webhooks.others)] satisfies [string, string]]),
     ...[...result.threads].map(([thread, files]): [string, string] => [`thread ${thread}`, number(files)]),
   ];
   const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]!.length)));
