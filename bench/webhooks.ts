@@ -13,6 +13,7 @@ const ENDPOINTS = 50;
 const EVENTS = 200;
 const ROUNDS = 3;
 const BACKLOG = 10_000;
+const REPLAYS = 10;
 const LATENCY_EVENTS = 100;
 const LATENCY_PAUSE_MS = 100;
 const LATENCY_TIMES_MAX = 2;
@@ -117,14 +118,22 @@ async function addDead(bench: Bench): Promise<Deno.Listener> {
     for (const connection of open) connection.close();
   })();
   const { port } = listener.addr as Deno.NetAddr;
+  const since = new Date(Date.now() - 60_000);
+  const ids = await bench.runtime.recorder.recordMany(
+    Array.from({ length: BACKLOG / REPLAYS }, () => ({ type: "bench.dead", subject: "1" })),
+  );
+  for (const id of ids) await bench.runtime.events.awaitFanout(id, 60_000);
   const { endpoint } = await bench.webhooks.create({
     url: `http://127.0.0.1:${port}/`,
     eventTypes: ["bench.dead"],
   });
-  for (let left = BACKLOG; left > 0; left -= 1000) {
-    await bench.runtime.recorder.recordMany(
-      Array.from({ length: 1000 }, () => ({ type: "bench.dead", subject: "1" })),
-    );
+  // What is in line is the same as after a fan-out, and is there sooner.
+  for (let index = 0; index < REPLAYS; index++) {
+    const { jobId } = await bench.webhooks.replay(endpoint.id, {
+      since,
+      until: new Date(Date.now() + 60_000),
+    });
+    await bench.runtime.wait(jobId, 60_000);
   }
   // In line, and known to be dead: its first requests have passed their limit.
   while ((await bench.webhooks.get(endpoint.id)).failingSince === null) await pause(100);
