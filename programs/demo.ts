@@ -14,13 +14,15 @@ import { summaryTable } from "./demo/summary.ts";
 import { Interruption } from "./interruption.ts";
 import { writeError, writeOut } from "./output.ts";
 
-const HELP = `Describes every file under a directory: SHA-256, size, lines. One job per file.
+const HELP =
+  `Describes every file under a directory: SHA-256, size, lines. One job per file, and one event per described file,
+whose subscriber keeps totals per extension.
 
 Usage: deno task demo [OPTIONS] [DIRECTORY]
 
 DIRECTORY is this repository where none is given. ${
-  SKIPPED.join(" and ")
-} are left out, links are not followed.
+    SKIPPED.join(" and ")
+  } are left out, links are not followed.
 The database is an embedded PostgreSQL in a temporary folder, gone at the end. The first file's job fails once, to
 show a retry. Ctrl-C ends in order, a second one at once; the database goes either way.
 

@@ -2,6 +2,7 @@ import postgres from "postgres";
 import { createLog, createRuntime, type Kind, type PostgresRuntime } from "../../mod.ts";
 import { DATABASE_VARIABLE, FILE_DIGESTED, FILE_KIND, FILE_QUEUE, type FileJob } from "./file_job.ts";
 import type { DemoResult } from "./summary.ts";
+import { totals, TOTALS_KIND } from "./totals.ts";
 import { WebhookSide } from "./webhook_side.ts";
 
 /** How the demo runs. */
@@ -48,7 +49,11 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
   const side = new WebhookSide(options.webhook);
   const runtime = createRuntime({
     url,
-    registrars: [{ kinds: [fileKind(options)], eventTypes: [FILE_DIGESTED] }, side.webhooks.registrar],
+    registrars: [
+      { kinds: [fileKind(options)], eventTypes: [FILE_DIGESTED] },
+      side.webhooks.registrar,
+      totals,
+    ],
     queues: [{ name: FILE_QUEUE, concurrency: threads * JOBS_PER_THREAD }, side.queue],
     executor: { threads, jobsPerThread: JOBS_PER_THREAD },
     log: createLog({ level: "error", write: options.onLog }),
@@ -73,6 +78,7 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
         path text not null,
         sha256 text, bytes bigint, lines bigint, attempts int, thread text
       )`;
+    await sql`create table demo_total (event_id uuid primary key, extension text not null, bytes bigint not null)`;
     const secret = await side.open();
     if (options.webhook !== null) options.onSecret(secret);
     await runtime.start();
@@ -103,6 +109,12 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
     }
     await all;
     const ms = performance.now() - began;
+    // Every file that is described has told of it; its event's job comes a moment later.
+    for (let told = 0; told < files.length - failures; await pause(LOOK_MS / 4)) {
+      signal.throwIfAborted();
+      const { states } = await runtime.overview(TOTALS_KIND);
+      told = states.completed + states.discarded + states.cancelled;
+    }
     const rows = await sql<
       Row[]
     >`select path, sha256, bytes, lines, attempts, thread from demo_file order by path`;
@@ -121,6 +133,8 @@ export async function runDemo(options: DemoOptions): Promise<Demo> {
         failed: failures === 0 ? [] : await failedFiles(runtime),
         threads: threadsUsed,
         webhooks,
+        extensions: await sql<{ extension: string; files: number }[]>`
+          select extension, count(*)::int as files from demo_total group by 1 order by 2 desc, 1 limit 5`,
       },
       digests: described.map(({ path, sha256 }) => ({ path, sha256: sha256! })),
       [Symbol.asyncDispose]: dispose,

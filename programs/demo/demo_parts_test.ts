@@ -49,10 +49,17 @@ const WEBHOOKS = { url: null, delivered: 1200, others: 0, verified: 1200 };
 
 Deno.test("summaryTable() lines its columns up", () => {
   const result = { files: 1200, bytes: 5, lines: 3, ms: 2000, attempts: 1201, failures: 0, failed: [] };
-  const table = summaryTable({ ...result, webhooks: WEBHOOKS, threads: new Map([["ab12", 1200]]) });
+  const extensions = [{ extension: ".ts", files: 900 }];
+  const table = summaryTable({
+    ...result,
+    extensions,
+    webhooks: WEBHOOKS,
+    threads: new Map([["ab12", 1200]]),
+  });
   assertStringIncludes(table, "  files        1,200\n");
   assertStringIncludes(table, "  retries          1\n");
   assertStringIncludes(table, "  thread ab12  1,200\n");
+  assertStringIncludes(table, "  events .ts     900\n");
 });
 
 Deno.test("summaryTable() names files that failed, and says how many more there are", () => {
@@ -65,6 +72,7 @@ Deno.test("summaryTable() names files that failed, and says how many more there 
     failures: 4,
     webhooks: WEBHOOKS,
     threads: new Map(),
+    extensions: [],
   };
   const failed = [{ path: "/a\nb", reason: "it is gone" }];
   assertStringIncludes(

@@ -20,6 +20,8 @@ export interface DemoResult {
   readonly threads: ReadonlyMap<string, number>;
   /** What became of their webhooks. */
   readonly webhooks: WebhookResult;
+  /** How many files the commonest extensions have, by the events that were recorded. */
+  readonly extensions: readonly { readonly extension: string; readonly files: number }[];
 }
 
 /** The table that ends the demo, and below it what failed. */
@@ -42,6 +44,11 @@ export function summaryTable(result: DemoResult): string {
       ? []
       : [["not delivered", number(result.webhooks.others)] satisfies [string, string]]),
     ...[...result.threads].map(([thread, files]): [string, string] => [`thread ${thread}`, number(files)]),
+    ...result.extensions.map(({ extension, files }): [string, string] => [
+      // It may hold whatever moves a terminal's cursor.
+      `events ${JSON.stringify(extension).slice(1, -1)}`,
+      number(files),
+    ]),
   ];
   const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]!.length)));
   const lines = rows.map(([name, value]) => `  ${name.padEnd(widths[0]!)}  ${value.padStart(widths[1]!)}\n`);

@@ -55,6 +55,7 @@ Deno.test("the demo's digests agree with sha256sum; it shows one retry, and leav
     assertMatch(demo.stderr, /retries +1\n/);
     assertMatch(demo.stderr, /failures +0\n/);
     assertMatch(demo.stderr, /thread [0-9a-f]{8} +\d+\n/);
+    assertMatch(demo.stderr, /events \S+ +\d+\n/);
     assertStringIncludes(demo.stderr, `100 %: ${FILES} of ${FILES} files`);
     assertEquals([...Deno.readDirSync(temporary)], []);
   } finally {
