@@ -25,7 +25,7 @@ interface Open {
 }
 
 const KIND = "noop";
-const LOOK_MS = 20;
+const LOOK_MS = 5;
 
 let open: Open;
 let sql: postgres.Sql;
@@ -58,6 +58,25 @@ const insert = (list: Json[]) => enqueuer.enqueueMany(list.map((args) => ({ kind
 
 async function isBusy(): Promise<boolean> {
   return (await sql.unsafe(`select from ${open.schema}.job where queue = 'default' limit 1`)).length > 0;
+}
+
+/**
+ * Waits until nothing is left. It looks at the last job first, through its key: to look for any job that is left walks
+ * over all that were, which took a tenth of the database's time.
+ */
+async function drained(capMs: number): Promise<boolean> {
+  const began = performance.now();
+  const [last] = await sql.unsafe(
+    `select max(id)::text as id from ${open.schema}.job where queue = 'default'`,
+  );
+  const hasEnded = async () =>
+    (await sql.unsafe(`select from ${open.schema}.job_history where id = $1`, [last!.id], { prepare: true }))
+      .length > 0;
+  for (let isLastEnded = false; performance.now() - began < capMs; await pause(LOOK_MS)) {
+    isLastEnded ||= last!.id === null || await hasEnded();
+    if (isLastEnded && !await isBusy()) return true;
+  }
+  return false;
 }
 
 async function countLeft(): Promise<number> {
@@ -103,14 +122,11 @@ await serve({
   async drain({ jobs, capMs }: { jobs: number; capMs: number }) {
     worker = runtime();
     const began = performance.now();
+    const ended = drained(capMs);
     await worker.start();
-    let busy = true;
-    while (busy && performance.now() - began < capMs) {
-      await pause(LOOK_MS);
-      busy = await isBusy();
-    }
+    const isDrained = await ended;
     const seconds = (performance.now() - began) / 1000;
-    const done = busy ? jobs - await countLeft() : jobs;
+    const done = isDrained ? jobs : jobs - await countLeft();
     await worker.stop();
     return { done, seconds };
   },
