@@ -9,6 +9,7 @@
  *
  * @module
  */
+export * from "./app.ts";
 export * from "./args_schema.ts";
 export * from "./backoff.ts";
 export * from "./composition.ts";
