@@ -39,16 +39,19 @@ async function deliverByItself(
   const { endpointId, endpoint } = delivery;
   // A person who sends a test wants to know now.
   const isProbe = endpoint.isFailing && endpoint.pauseMs !== null && delivery.replay !== TEST_REPLAY;
-  if (isProbe && endpoint.pauseMs! > 0) throw await later(tools, delivery, endpoint.pauseMs!);
+  if (isProbe && endpoint.pauseMs! > 0) {
+    throw await later(tools, delivery, health.backInMs(endpointId, endpoint.pauseMs!));
+  }
   const turn = await turns.take(endpointId, settings.inFlight);
   if (turn.type === "later") throw await later(tools, delivery, turn.inMs);
   try {
     // It may have begun to fail while this one waited for its turn.
     const pauseMs = isProbe || delivery.replay === TEST_REPLAY ? 0 : health.pauseMs(endpointId);
-    if (pauseMs > 0) throw await later(tools, delivery, pauseMs);
+    if (pauseMs > 0) throw await later(tools, delivery, health.backInMs(endpointId, pauseMs));
     const lease = isProbe ? await health.lease(endpointId) : null;
     if (lease !== null && !("renew" in lease)) {
-      throw await later(tools, delivery, Math.max(lease.pauseMs, lease.busyMs, settings.scheduleMs[0]! / 10));
+      const occupiedMs = Math.max(lease.pauseMs, lease.busyMs, settings.scheduleMs[0]! / 10);
+      throw await later(tools, delivery, health.backInMs(endpointId, occupiedMs));
     }
     try {
       const { result, facts } = await tools.attempts.make(delivery, ctx.attempt, ctx);

@@ -18,7 +18,9 @@ export async function deliverInOrder(
 ): Promise<Json> {
   const { turns, health, settings } = tools;
   const { endpointId, endpoint } = own;
-  if (endpoint.pauseMs !== null && endpoint.pauseMs > 0) throw await later(tools, own, endpoint.pauseMs);
+  if (endpoint.pauseMs !== null && endpoint.pauseMs > 0) {
+    throw await later(tools, own, health.backInMs(endpointId, endpoint.pauseMs));
+  }
   const turn = await turns.take(endpointId, 1);
   if (turn.type === "later") throw await later(tools, own, turn.inMs);
   try {

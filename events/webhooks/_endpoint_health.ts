@@ -73,6 +73,9 @@ const DISABLE = `
   where id = $1::text::uuid and enabled
   returning id`;
 
+/** How many endpoints' pauses are remembered. */
+const SENT_AWAY_MAX = 10_000;
+
 /** The lease of one delivery to an endpoint that takes one at a time. */
 export interface Lease {
   /** Renews it for one more attempt. False when it was lost, or the endpoint was disabled. */
@@ -95,6 +98,7 @@ export class EndpointHealth {
   readonly #settings: WebhookSettings;
   readonly #log: Log;
   readonly #pausedUntil = new Map<string, number>();
+  readonly #sentAway = new Map<string, { until: number; count: number }>();
 
   /** On this database. */
   constructor(database: Database, settings: WebhookSettings, log: Log) {
@@ -128,6 +132,22 @@ export class EndpointHealth {
     const leftMs = until - performance.now();
     if (leftMs <= 0) this.#pausedUntil.delete(endpointId);
     return Math.max(0, leftMs);
+  }
+
+  /**
+   * After how many ms a delivery comes back that a pause has sent away. A few come back at its end, to try; a large
+   * backlog over the longest pause, or it would be busy with coming back in vain.
+   */
+  backInMs(endpointId: string, pauseMs: number): number {
+    const now = performance.now();
+    let sent = this.#sentAway.get(endpointId);
+    if (sent === undefined || sent.until < now) {
+      sent = { until: now + pauseMs, count: 0 };
+      if (this.#sentAway.size >= SENT_AWAY_MAX) this.#sentAway.clear();
+      this.#sentAway.set(endpointId, sent);
+    }
+    sent.count++;
+    return sent.count <= this.#settings.inFlight ? pauseMs : pauseMs + Math.random() * this.#settings.probeMs;
   }
 
   /** A delivery went well: the endpoint fails no longer. */

@@ -108,7 +108,7 @@ Deno.test("a healthy endpoint has a bounded number of deliveries under way", asy
     Array.from({ length: 60 }, () => ({ type: "order.placed", subject: "order:1" })),
   );
   await site.untilState(id, "delivered", 60);
-  assertEquals(most, 3);
+  assert(most <= 3, `${most} were under way at once`);
 });
 
 Deno.test("a lease that its process left behind expires by itself", async () => {
