@@ -28,7 +28,7 @@ export const PERIODS: Readonly<Record<string, number>> = { second: 1000, slow: 3
 export const QUEUES: readonly Queue[] = [
   { name: "default", concurrency: 12 },
   { name: "rough", concurrency: 4 },
-  { name: "fast", concurrency: 50 },
+  { name: "fast", concurrency: 10 },
 ];
 
 /**

@@ -45,7 +45,7 @@ export const ORDER = "order of ";
 const RETURN: Step = { do: "return" };
 /** How many keys the unique jobs of a run share. */
 const KEYS = 40;
-const BULK_MAX = 60;
+const BULK_MAX = 20;
 /** How long one wait for a job's end may take, in ms. */
 const WAIT_MS = 3000;
 
