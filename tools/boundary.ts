@@ -64,7 +64,7 @@ const RULES: readonly Rule[] = [
   {
     files: /^tests\/conformance\//,
     local: /^((ports|tests\/conformance)\/|tests\/support\/assert\.ts$|runtime\/settings\.ts$)/,
-    npm: NONE,
+    npm: /^fast-check$/,
     node: false,
   },
   { files: /^(tests|tools|examples|bench)\//, local: ANY, npm: ANY, node: true },

@@ -9,6 +9,7 @@ import { enqueueCases } from "./cases/enqueue.ts";
 import { inspectCases } from "./cases/inspect.ts";
 import { pauseCases } from "./cases/pause.ts";
 import { periodicCases } from "./cases/periodics.ts";
+import { propertyCases } from "./cases/properties.ts";
 import { progressCases } from "./cases/progress.ts";
 import { queueCases } from "./cases/queues.ts";
 import { rescueCases } from "./cases/rescue.ts";
@@ -46,4 +47,5 @@ export const cases: readonly Case[] = [
   ...stopCases,
   ...rescueCases,
   ...retentionCases,
+  ...propertyCases,
 ];

@@ -395,7 +395,9 @@ export class HostPool {
     }
     for (const { key } of [...host.tasks.values()]) {
       const task = this.#tasks.get(key);
-      if (task !== undefined) this.#end(task, outcomeOfDeath(death, single, group?.memory));
+      if (task === undefined) continue;
+      const placement = { single, alone: task.confinement.alone === true, memory: group?.memory };
+      this.#end(task, outcomeOfDeath(death, placement));
     }
     host.tasks.clear();
     this.#placeWaiting();

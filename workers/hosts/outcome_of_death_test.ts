@@ -4,8 +4,8 @@ import { outcomeOfDeath } from "./outcome_of_death.ts";
 
 const DEATH: HostDeath = { killed: null, wasReady: true, outOfMemory: false, message: "it died" };
 
-function told(death: Partial<HostDeath>, single: boolean): string {
-  const outcome = outcomeOfDeath({ ...DEATH, ...death }, single, undefined);
+function told(death: Partial<HostDeath>, single: boolean, alone = false): string {
+  const outcome = outcomeOfDeath({ ...DEATH, ...death }, { single, alone, memory: undefined });
   if (outcome.type === "failed") return outcome.class;
   return outcome.type === "released" ? `released, alone ${outcome.alone}` : outcome.type;
 }
@@ -23,6 +23,10 @@ Deno.test("outcomeOfDeath() releases what was in a silent process, and charges f
   assertEquals(told({ killed: "silent" }, false), "released, alone true");
   assertEquals(told({ killed: "silent", wasReady: false }, true), "crash");
   assertEquals(told({ killed: "garbled" }, true), "crash");
+});
+
+Deno.test("outcomeOfDeath() charges an attempt that was put alone and whose process fell silent again", () => {
+  assertEquals(told({ killed: "silent" }, true, true), "crash");
 });
 
 Deno.test("outcomeOfDeath() lets the others of a recycled process go back as they were", () => {

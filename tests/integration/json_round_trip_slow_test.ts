@@ -1,0 +1,9 @@
+import { roundTrips } from "../conformance/cases/properties.ts";
+import { Stage } from "../conformance/stage.ts";
+import { databaseUrl } from "../harness/database_url.ts";
+import { postgresHarness } from "../harness/postgres.ts";
+
+Deno.test("100,000 random args come back exactly as they were given", async () => {
+  await using stage = await Stage.open(postgresHarness(databaseUrl(), "inline"));
+  await roundTrips(stage, 100_000);
+});
