@@ -16,7 +16,7 @@ Usage: deno task chaos [--minutes N] [--seed S] [--keep]
   --minutes N   for how long faults are made (default 2)
   --seed S      what determines faults and work (default a new one)
   --keep        leave the journal and the programs' output where they are, also when all is well
-  --fixed       the seeds that once found something, one after the other: what test:chaos runs
+  --fixed       the runs of tests/chaos/seeds.ts, one after the other: what test:chaos does
 
 Exit code 1: a rule was broken. The report names it with the job and its history.
 `;
