@@ -156,13 +156,12 @@ class Sequence {
     if (ref === undefined) return;
     const isFinalEnd = to === "completed" || to === "discarded" || to === "cancelled";
     const error = to === "retry" || to === "discarded" ? ERROR : null;
-    const { settled, locked } = await this.#ghost.store.settle(this.#ghost.id, [
+    const [settled] = await this.#ghost.store.settle(this.#ghost.id, [
       isFinalEnd ? { ...ref, to, output: null, error } : { ...ref, to, delayMs: 0, error, alone: false },
     ]);
     const counts = isRunning && !stale;
     if (counts) this.#model.end(to);
-    assertEquals(settled.map(({ state }) => state), counts ? [this.#model.state] : []);
-    assertEquals(locked, []);
+    assertEquals(settled, counts ? this.#model.state : "fenced");
   }
 
   async #cancel(): Promise<void> {
