@@ -135,8 +135,10 @@ async function addDead(bench: Bench): Promise<Deno.Listener> {
     });
     await bench.runtime.wait(jobId, 60_000);
   }
-  // In line, and known to be dead: its first requests have passed their limit.
+  // In line, and known to be dead: its first requests have passed their limit,
+  // and the others have been sent away once. Until then they are a burst like any other.
   while ((await bench.webhooks.get(endpoint.id)).failingSince === null) await pause(100);
+  while ((await bench.runtime.overview("webhook.deliver")).oldestPendingMs !== null) await pause(200);
   return listener;
 }
 
