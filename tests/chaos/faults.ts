@@ -32,9 +32,9 @@ interface Fault {
 
 const LOST_MS = SETTINGS.lostAfterMs!;
 
-/** From a blink to twice the time after which a process counts as lost. */
+/** From a blink to four times the time after which a process counts as lost. */
 function outageMs(random: Random): number {
-  return random.chance(0.5) ? random.integer(50, LOST_MS / 2) : random.integer(LOST_MS / 2, 2 * LOST_MS);
+  return random.chance(0.5) ? random.integer(50, LOST_MS / 2) : random.integer(LOST_MS / 2, 4 * LOST_MS);
 }
 
 const FAULTS: readonly Fault[] = [

@@ -75,11 +75,14 @@ function hostKilled(history: History, made: readonly Execution[], at: number): b
   }) || (made.length === 0 && [...history.kills.values()].some((kill) => within(kill.at)));
 }
 
-/** Its process died, or may have been taken for dead, or left and could not say what it gave back. */
-function wasLost(history: History, { runtime, start, startAt }: Execution, at: number): boolean {
+/**
+ * Its process died, or may have been taken for dead, or left and could not say what it gave back. A host process may read
+ * its task a moment after its worker program was killed, so the death may come before the start.
+ */
+function wasLost(history: History, { runtime, startAt }: Execution, at: number): boolean {
   const ends = [history.kills.get(runtime), history.deaths.get(runtime), history.leaves.get(runtime)];
-  return ends.some((end) => end !== undefined && end.place > start) ||
-    history.leaves.has(runtime) || history.mayBeTakenForDead(runtime, startAt, at);
+  return ends.some((end) => end !== undefined && end.at <= at) ||
+    history.mayBeTakenForDead(runtime, startAt, at);
 }
 
 /** A job counts as started with the claim that starts it, a moment before its handler begins. */

@@ -203,6 +203,15 @@ const SAMPLES: readonly Sample[] = [
     broken: [],
   },
   {
+    name: "a job whose host process began it just after its worker program was killed is well",
+    events: [
+      ...[enqueued, { what: "kill", pid: 10, by: "injector" } as const, start("a", { pid: 11 })],
+      ...[start("b", { attempt: 2, pid: 20, runtime: 20 }), end("b")],
+    ],
+    jobs: [job({ attempt: 2, run: 2, output: "b", errors: [failed(1, "worker lost", 250)] })],
+    broken: [],
+  },
+  {
     name: "a job whose process was killed, and that was not charged for it",
     events: [
       ...[enqueued, start("a"), { what: "kill", pid: 10, by: "injector" } as const],
