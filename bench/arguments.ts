@@ -24,7 +24,7 @@ export const USAGE: string =
 scenarios: ${SCENARIOS.map((scenario) => scenario.name).join(", ")}; without any, all of them
 --only     takes part: contestants whose names contain one of these
 --quick    a hundredth of the jobs, one round: whether it works
---out      where each scenario's .json and .svg go. Default bench/results`;
+--out      where each scenario's .json, .svg and .md go. Default bench/results`;
 
 /**
  * Reads the command line.

@@ -57,6 +57,11 @@ export class Bench implements AsyncDisposable {
     this.sql = postgres(url, { max: 4, onnotice: () => {} });
   }
 
+  /** The server's process; null when the database was there before. */
+  get serverPid(): number | null {
+    return this.#server?.pid ?? null;
+  }
+
   /** Starts the server. */
   static async start(options: BenchOptions): Promise<Bench> {
     if (options.url !== null) return new Bench(options, null, options.url);

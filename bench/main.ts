@@ -7,7 +7,7 @@
 import { parseArguments, USAGE } from "./arguments.ts";
 import { Bench } from "./bench.ts";
 import { toSvg } from "./plot.ts";
-import { toText } from "./report.ts";
+import { toMarkdown, toText } from "./report.ts";
 
 if (Deno.args.includes("--help")) {
   say(USAGE);
@@ -24,6 +24,7 @@ for (const scenario of given.scenarios) {
   say(toText(result));
   await Deno.writeTextFile(`${given.out}/${scenario.name}.json`, JSON.stringify(result, null, 2) + "\n");
   await Deno.writeTextFile(`${given.out}/${scenario.name}.svg`, toSvg(result));
+  await Deno.writeTextFile(`${given.out}/${scenario.name}.md`, toMarkdown(result));
 }
 
 function readArguments(): ReturnType<typeof parseArguments> {

@@ -9,7 +9,7 @@ const HEAD_HEIGHT = 44;
 
 /** Horizontal bars, one a figure, with the range of the rounds as a line across the end of each. */
 export function toSvg(result: Result): string {
-  const most = Math.max(...result.figures.flatMap((figure) => figure.values));
+  const most = Math.max(Number.MIN_VALUE, ...result.figures.flatMap((figure) => figure.values));
   const height = HEAD_HEIGHT + result.figures.length * ROW_HEIGHT + 12;
   const at = (value: number): number => Math.round(LABEL_WIDTH + BAR_WIDTH * value / most);
   const rows = result.figures.map(({ contestant, measure, unit, values }, index) => {

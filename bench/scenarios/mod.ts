@@ -10,6 +10,8 @@ import { lateRows } from "./late_rows.ts";
 import { latency } from "./latency.ts";
 import { latencyUnderLoad } from "./latency_under_load.ts";
 import { memory } from "./memory.ts";
+import { processor } from "./processor.ts";
+import { relay } from "./relay.ts";
 import { staleStatistics } from "./stale_statistics.ts";
 
 /** Everything that can be measured, in the order in which it is. */
@@ -31,4 +33,6 @@ export const SCENARIOS: readonly Scenario[] = [
   fleet,
   memory,
   cost,
+  processor,
+  relay,
 ];

@@ -20,7 +20,9 @@ for (const scenario of SCENARIOS) {
     });
     const result = await scenario.run(bench);
     assertEquals(result.scenario, scenario.name);
-    assert(result.figures.some(({ contestant }) => contestant.startsWith("Millrace")));
+    assert(
+      result.skipped.length > 0 || result.figures.some(({ contestant }) => contestant.startsWith("Millrace")),
+    );
     for (const { contestant, measure, values } of result.figures) {
       for (const value of values) assertGreater(value, -1e9, `${contestant}, ${measure}`);
     }

@@ -62,7 +62,7 @@ async function isBusy(): Promise<boolean> {
 
 /**
  * Waits until nothing is left. It looks at the last job first, through its key: to look for any job that is left walks
- * over all that were, which took a tenth of the database's time.
+ * over all that were.
  */
 async function drained(capMs: number): Promise<boolean> {
   const began = performance.now();
