@@ -1,8 +1,12 @@
+import type { Ending } from "../journal.ts";
 import type { Violation } from "./evidence.ts";
 import type { Execution, History } from "./history.ts";
 
 /** Whoever wrote so shortly before its process was killed was running when it was, in ms. */
 const SURELY_MS = 200;
+
+/** How a handler may end that takes its neighbours' thread with it. */
+const ENDS_THREAD: ReadonlySet<Ending> = new Set<Ending>(["exit", "reject", "timer", "spin", "hang"]);
 
 /** The death of a worker program spends an attempt of each job that ran in it; no handler is such a death. */
 export function deaths(history: History): Violation[] {
@@ -39,5 +43,10 @@ function surelyDiedWithProcess(history: History, execution: Execution): boolean 
   const leave = history.leaves.get(runtime);
   if (leave !== undefined && leave.place < kill.place) return false;
   if (history.mayBeTakenForDead(runtime, startAt, kill.at)) return false;
-  return !history.of(id).some((other) => other.start > start && other.start < kill.place);
+  // A neighbour may have ended its thread just before, and it was given back in time.
+  const threadEnded = [...history.byName.values()].some((other) =>
+    other.runtime === runtime && other.ending !== null && ENDS_THREAD.has(other.ending) &&
+    other.last < kill.place && other.lastAt >= lastAt - SURELY_MS
+  );
+  return !threadEnded && !history.of(id).some((other) => other.start > start && other.start < kill.place);
 }
