@@ -58,7 +58,7 @@ class Bench implements AsyncDisposable {
       url,
       schema: `bench_${crypto.randomUUID().slice(0, 8)}`,
       registrars: [{ eventTypes: TYPES }, webhooks.registrar],
-      queues: [{ name: "webhooks", concurrency: 200 }],
+      queues: [{ name: "webhook", concurrency: 200 }],
       poolSize: 10,
       log: silentLog,
     });

@@ -3,8 +3,8 @@ import {
   type EventId,
   type JobId,
   type Jobs,
-  parseJsonText,
   type RecordedEvent,
+  relayJsonText,
   type Transaction,
   type TxRow,
 } from "../ports/mod.ts";
@@ -137,7 +137,7 @@ function claimedEvent(row: TxRow): ClaimedEvent {
       subject: String(row.subject),
       owner_id: row.owner_id === null ? null : String(row.owner_id),
       occurred_at: String(row.occurred_at),
-      data: parseJsonText(data, "data"),
+      data: relayJsonText(data),
     }),
   };
 }

@@ -49,8 +49,9 @@ export function planFanout(events: readonly RecordedEvent[], subscribers: Subscr
   const coalesced = new Map<string, number>();
   const shares = events.map((event) => {
     const indexes = new Map<string, number>();
-    for (const { name, coalesce, priority } of subscribers.of(event.type)) {
-      const request = { kind: name, args: event, ...(priority === undefined ? {} : { priority }) };
+    for (const { name, coalesce, data, priority } of subscribers.of(event.type)) {
+      const args = data === false ? { ...event, data: null } : event;
+      const request = { kind: name, args, ...(priority === undefined ? {} : { priority }) };
       const key = coalesce === true ? JSON.stringify([name, event.owner_id, event.subject]) : null;
       const index = (key === null ? undefined : coalesced.get(key)) ?? requests.length;
       requests[index] = request;

@@ -12,7 +12,7 @@ import {
   InvalidOptionError,
   type JobId,
   LIST_LIMIT_MAX,
-  parseJsonText,
+  relayJsonText,
   type TxRow,
 } from "../ports/mod.ts";
 import { OUTBOX_CHANNEL } from "./_schema.ts";
@@ -125,7 +125,7 @@ export async function getEvent(
       subject: summary.subject,
       owner_id: summary.ownerId,
       occurred_at: summary.occurredAt,
-      data: parseJsonText(String(row.data), "data"),
+      data: relayJsonText(String(row.data)),
     },
     subscribers: subscribers.sort((one, other) => one.subscription < other.subscription ? -1 : 1),
   };

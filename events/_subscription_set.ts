@@ -69,10 +69,11 @@ export class SubscriptionSet {
   constructor(options: SubscriptionSetOptions) {
     this.#options = options;
     const rows = [...options.subscriptions]
-      .map(({ name, types, coalesce, priority }) => ({
+      .map(({ name, types, coalesce, data, priority }) => ({
         name,
         types: types.toSorted(),
         coalesce: coalesce === true,
+        ...(data === false ? { data } : {}),
         priority: priority ?? null,
       }))
       .sort((one, other) => one.name < other.name ? -1 : 1);

@@ -28,7 +28,16 @@ const RUN_KEYS = [
   "memory",
   "ownThread",
 ] as const;
-const SUBSCRIPTION_KEYS = ["name", "types", "exposure", "handler", "coalesce", "priority", ...RUN_KEYS];
+const SUBSCRIPTION_KEYS = [
+  "name",
+  "types",
+  "exposure",
+  "handler",
+  "coalesce",
+  "data",
+  "priority",
+  ...RUN_KEYS,
+];
 
 const SEGMENT = "[A-Za-z0-9_-]+";
 const TYPE = new RegExp(`^${SEGMENT}(?:\\.${SEGMENT})+$`);
@@ -84,6 +93,9 @@ export function subscriptionFaults(subscription: Subscription, queues: ReadonlyM
   }
   if (coalesce !== undefined && typeof coalesce !== "boolean") {
     faults.push(`${name}: coalesce is ${show(coalesce)}, expected true or false`);
+  }
+  if (subscription.data !== undefined && typeof subscription.data !== "boolean") {
+    faults.push(`${name}: data is ${show(subscription.data)}, expected true or false`);
   }
   if (priority !== undefined && !isIntegerFrom(priority, 1, 4)) {
     faults.push(`${name}: priority is ${show(priority)}, expected 1 (first), 2, 3 or 4`);

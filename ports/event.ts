@@ -95,6 +95,8 @@ export interface Subscription {
   readonly handler: EventHandler | string | URL;
   /** One job per subject and batch, for its latest event, where several wait. Default false: a job for every event. */
   readonly coalesce?: boolean;
+  /** Whether its jobs carry the event's data. `false` for a subscriber that reads it elsewhere: `data` is null. Default true. */
+  readonly data?: boolean;
   /** A queue of the queue table. Default `default`. */
   readonly queue?: string;
   /** 1 (first) to 4, within its queue. Default 2. */

@@ -49,6 +49,25 @@ export function parseJsonText(text: string, name: string): Json {
   return JSON.parse(text);
 }
 
+/** TypeScript's library does not know of raw JSON yet. See https://tc39.es/proposal-json-parse-with-source. */
+const { rawJSON, isRawJSON } = JSON as unknown as {
+  rawJSON(text: string): Json;
+  isRawJSON(value: unknown): boolean;
+};
+
+/**
+ * Reads JSON text to hand it on: what a JavaScript number would change is kept as raw JSON, which {@linkcode toJsonText}
+ * writes digit by digit as it was. Such a value is of no use for anything else.
+ */
+export function relayJsonText(text: string): Json {
+  if (!/\d{16}|\d[eE]/.test(text)) return JSON.parse(text);
+  return JSON.parse(text, (_key, value, context?: { source?: string }) => {
+    const source = context?.source;
+    if (typeof value !== "number" || source === undefined || String(value) === source) return value;
+    return rawJSON(source);
+  });
+}
+
 /** An integer in a JSON text that a JavaScript number can't hold. */
 export interface UnsafeNumber {
   /** Where it is: `args.items[3]`. */
@@ -107,7 +126,7 @@ function check(value: unknown, path: string[], above: Set<object>): void {
     default:
       throw refuse(path, `${typeof value} is no JSON`);
   }
-  if (value === null) return;
+  if (value === null || isRawJSON(value)) return;
   if (above.has(value)) throw refuse(path, "it contains itself");
   if (above.size >= ARGS_DEPTH_MAX) throw refuse(path, `it is nested deeper than ${ARGS_DEPTH_MAX} levels`);
   above.add(value);

@@ -44,13 +44,13 @@ export interface WebhooksOptions {
   readonly secretKey?: string;
   /** Where they may go. Default https to the public Internet. */
   readonly egress?: EgressOptions;
-  /** The queue of the fan-out and the deliveries, of the queue table. Default `webhooks`. */
+  /** The queue of the fan-out and the deliveries, of the queue table. Default `webhook`. */
   readonly queue?: string;
   /** Times and bounds; each has a default. */
   readonly settings?: Partial<WebhookSettings>;
 }
 
-const QUEUE_DEFAULT = "webhooks";
+const QUEUE_DEFAULT = "webhook";
 const REPLAY_DEFAULT = 10_000;
 const REPLAY_MAX = 100_000;
 const REPLAY_TIMEOUT_MS = 10 * 60 * 1000;
@@ -74,7 +74,7 @@ interface Bound {
  * const millrace = createRuntime({
  *   url,
  *   registrars: [orders, webhooks.registrar],
- *   queues: [{ name: "default", concurrency: 5 }, { name: "webhooks", concurrency: 100 }],
+ *   queues: [{ name: "default", concurrency: 5 }, { name: "webhook", concurrency: 100 }],
  * });
  * const { endpoint, secret } = await webhooks.create({ url: "https://hooks.example/in", eventTypes: ["order.*"] });
  * ```
@@ -278,6 +278,8 @@ export class Webhooks {
         name: FANOUT_SUBSCRIPTION,
         types: ["*"],
         exposure: "webhook",
+        // The database writes the bodies.
+        data: false,
         queue,
         // Before the deliveries: a backlog of them must not hold up what an endpoint has not even in line.
         priority: 1,

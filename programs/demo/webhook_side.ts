@@ -15,7 +15,7 @@ export interface WebhookResult {
   readonly verified: number | null;
 }
 
-const QUEUE = "webhooks";
+const QUEUE = "webhook";
 const LOOK_MS = 100;
 /** How long the demo waits while nothing is delivered, in ms. */
 const PATIENCE_MS = 10_000;

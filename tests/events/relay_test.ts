@@ -167,12 +167,34 @@ Deno.test("an event that another program wrote and that no job can hold is poiso
   const orders = keeping("orders");
   const runtime = await bus.started([orders.subscription]);
   await bus.sql.unsafe(
-    `insert into ${bus.schema}.outbox (type, subject, data) values ('order.placed', '1', '{"id": 9007199254740993}')`,
+    `insert into ${bus.schema}.outbox (type, subject, data)
+      values ('order.placed', '1', to_jsonb(repeat('x', 1024 * 1024)))`,
   );
   await runtime.recorder.record(placed(2));
   await eventually(async () => (await runtime.events.backlog()).poisoned === 1, DEADLINE_MS);
   const [poisoned] = await runtime.events.list({ state: "poisoned" });
-  assert(poisoned!.lastError!.includes("9007199254740993"), poisoned!.lastError!);
+  assert(poisoned!.lastError!.includes("1048576"), poisoned!.lastError!);
+});
+
+Deno.test("an integer that only text can hold reaches the job digit by digit, and a subscriber without data runs", async () => {
+  await using bus = await Bus.open();
+  const [orders, bare] = [keeping("orders"), keeping("bare")];
+  const runtime = await bus.started([orders.subscription, { ...bare.subscription, data: false }]);
+  await bus.sql.unsafe(
+    `insert into ${bus.schema}.outbox (type, subject, data) values ('order.placed', '1', '{"id": 1970670598291982290}')`,
+  );
+  await eventually(() => bare.got.length === 1, DEADLINE_MS);
+  assertEquals(bare.got[0]!.data, null);
+  // Read as a neighbouring number it would point the handler at another row.
+  const [event] = await runtime.events.list();
+  const job = (await runtime.get(event!.jobs!.orders!))!;
+  await eventually(async () => (await runtime.get(job.id))!.state === "discarded", DEADLINE_MS);
+  const reason = (await runtime.get(job.id))!.errors[0]!.message;
+  assert(reason.includes("1970670598291982290") && reason.includes("args.data.id"), reason);
+  assertEquals(
+    JSON.stringify((await runtime.events.get(event!.id))!.event.data),
+    '{"id":1970670598291982290}',
+  );
 });
 
 Deno.test("in a rolling deploy the old program fans out nothing of what is recorded after the new one has started", async () => {

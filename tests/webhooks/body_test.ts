@@ -65,7 +65,7 @@ Deno.test("numbers that only text can hold are sent digit by digit", async () =>
   await using receiver = new Receiver();
   const { id } = await site.endpoint(receiver.url);
   // As a trigger records it, which reads no JSON.
-  const data = '{"one": 1.0, "exact": 0.1000000000000000055511151231257827}';
+  const data = '{"id": 1970670598291982290, "one": 1.0, "exact": 0.1000000000000000055511151231257827}';
   await site.sql.unsafe(
     `insert into ${site.schema}.outbox (type, subject, data) values ('order.placed', 'order:1', $1::text::jsonb)`,
     [data],

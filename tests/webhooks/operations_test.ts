@@ -16,7 +16,7 @@ Deno.test("without a key nothing is built, and the message says how to make one"
   const kept = Deno.env.get("MILLRACE_SECRET_KEY");
   Deno.env.delete("MILLRACE_SECRET_KEY");
   try {
-    const queues = [{ name: "webhooks", concurrency: 10 }];
+    const queues = [{ name: "webhook", concurrency: 10 }];
     const build = (webhooks: Webhooks) => () =>
       createRuntime({ url: "postgres://nobody@127.0.0.1:1/none", registrars: [webhooks.registrar], queues });
     const error = assertThrows(build(new Webhooks()), CompositionError);

@@ -77,7 +77,7 @@ export class Site implements AsyncDisposable {
       url: this.url,
       schema: this.schema,
       registrars: [{ eventTypes: TYPES }, webhooks.registrar],
-      queues: [{ name: "webhooks", concurrency }],
+      queues: [{ name: "webhook", concurrency }],
       settings: { pollMs: 100 },
       log: createLog({ level: "info", write: (line) => void lines.push(line) }),
     });
