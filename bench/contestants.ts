@@ -27,7 +27,7 @@ function millrace(name: string, open: Record<string, unknown>, isDefault = false
     name,
     side: "millrace",
     isDefault,
-    open: { inline: false, concurrency: 500, threads: null, ...open },
+    open: { inline: false, concurrency: 1000, threads: null, ...open },
     needsRedis: false,
     program: () => Promise.resolve(local("./peers/millrace/main.ts")),
   };
