@@ -41,15 +41,19 @@ export class Connections {
     const plain = await Deno.connect({ hostname: address, port, signal, autoSelectFamily: false });
     plain.setNoDelay(true);
     if (serverName === null) return { stream: plain, reader: new AnswerReader(plain), isUsed: false };
-    const close = () => closeQuietly(plain);
+    // startTls takes the plain one over: from then on only closing the secure one ends a handshake.
+    let stream: Connection["stream"] = plain;
+    const close = () => closeQuietly(stream);
     signal.addEventListener("abort", close, { once: true });
     try {
       // By the CAs of this process: the usual ones, or those that DENO_CERT and DENO_TLS_CA_STORE name.
       const secure = await Deno.startTls(plain, { hostname: serverName, alpnProtocols: ["http/1.1"] });
+      stream = secure;
+      signal.throwIfAborted();
       await secure.handshake();
       return { stream: secure, reader: new AnswerReader(secure), isUsed: false };
     } catch (error) {
-      closeQuietly(plain);
+      close();
       throw error;
     } finally {
       signal.removeEventListener("abort", close);

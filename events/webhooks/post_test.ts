@@ -225,3 +225,29 @@ Deno.test({
     );
   },
 });
+
+Deno.test({
+  name: "post() ends in time when a server takes the connection and never answers the TLS handshake",
+  ...loose,
+  async fn() {
+    const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const taken: Deno.Conn[] = [];
+    const taking = (async () => {
+      for await (const connection of listener) taken.push(connection);
+    })();
+    try {
+      const url = `https://127.0.0.1:${listener.addr.port}/`;
+      const { promise: late, resolve } = Promise.withResolvers<string>();
+      const timer = setTimeout(() => resolve("it never came back"), 10_000);
+      const outputs = Array.from({ length: 3 }, () => send(url, { timeoutMs: 200 }).then(failure));
+      for (const output of outputs) {
+        assertEquals(await Promise.race([output, late]), "timeout: no answer within 200 ms");
+      }
+      clearTimeout(timer);
+    } finally {
+      for (const connection of taken) connection.close();
+      listener.close();
+      await taking;
+    }
+  },
+});
