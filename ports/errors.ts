@@ -296,7 +296,7 @@ export class SchemaVersionError extends Error {
   /** Says which one must change. */
   constructor(name: string, found: number, needed: number) {
     const remedy = found < needed
-      ? "run migrate() or the migrate program first"
+      ? "run migrate() or the migrate program (for webhooks with --webhooks) first"
       : "this program is older than the database's schema, deploy a newer one";
     super(
       `Cannot start on schema ${name}: it is at version ${found}, this program needs ${needed}: ${remedy}`,

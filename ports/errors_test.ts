@@ -22,7 +22,12 @@ const CASES: readonly [Error, string, readonly string[]][] = [
   [new UniqueConflictError("1", "2"), "UniqueConflictError", ["job 1", "job 2"]],
   [new TransactionConflictError("40001", {}), "TransactionConflictError", ["40001", "again"]],
   [new ConnectionTimeoutError(5000), "ConnectionTimeoutError", ["5000 ms"]],
-  [new SchemaVersionError("millrace", 1, 2), "SchemaVersionError", ["version 1", "needs 2", "migrate"]],
+  [new SchemaVersionError("millrace", 1, 2), "SchemaVersionError", [
+    "version 1",
+    "needs 2",
+    "migrate",
+    "for webhooks with --webhooks",
+  ]],
   [new SchemaVersionError("millrace", 3, 2), "SchemaVersionError", ["version 3", "older"]],
   [new PoolTooSmallError(2, 4), "PoolTooSmallError", ["2 connection", "at least 4"]],
 ];

@@ -25,7 +25,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   "28000": "check the user in the database URL and the server's pg_hba.conf",
   "3D000": "create the database, or check its name in the database URL",
   "3F000": "run migrate() or the migrate program first",
-  "42P01": "run migrate() or the migrate program first",
+  "42P01": "run migrate() or the migrate program (for webhooks with --webhooks) first",
   "42501": "grant the database user the right",
   "25006": "connect to the primary: this server is a read-only replica or is set to read-only",
   "53300": "raise the server's max_connections or lower the pools",

@@ -46,7 +46,9 @@ async function deliverByItself(
   if (turn.type === "later") throw await later(tools, delivery, turn.inMs);
   try {
     // It may have begun to fail while this one waited for its turn.
-    const pauseMs = isProbe || delivery.replay === TEST_REPLAY ? 0 : health.pauseMs(endpointId);
+    const pauseMs = isProbe || delivery.replay === TEST_REPLAY
+      ? 0
+      : health.pauseMs(endpointId, delivery.loadedAt);
     if (pauseMs > 0) throw await later(tools, delivery, health.backInMs(endpointId, pauseMs));
     const lease = isProbe ? await health.lease(endpointId) : null;
     if (lease !== null && !("renew" in lease)) {

@@ -74,7 +74,7 @@ const DISABLE = `
   returning id`;
 
 /** How many endpoints' pauses are remembered. */
-const SENT_AWAY_MAX = 10_000;
+const REMEMBERED_MAX = 10_000;
 
 /** The lease of one delivery to an endpoint that takes one at a time. */
 export interface Lease {
@@ -97,7 +97,7 @@ export class EndpointHealth {
   readonly #database: Database;
   readonly #settings: WebhookSettings;
   readonly #log: Log;
-  readonly #pausedUntil = new Map<string, number>();
+  readonly #paused = new Map<string, { readonly until: number; readonly seenAt: number }>();
   readonly #sentAway = new Map<string, { until: number; count: number }>();
 
   /** On this database. */
@@ -125,13 +125,16 @@ export class EndpointHealth {
     };
   }
 
-  /** For how long an endpoint pauses, in ms, as far as this process has seen it fail; 0 when it does not. */
-  pauseMs(endpointId: string): number {
-    const until = this.#pausedUntil.get(endpointId);
-    if (until === undefined) return 0;
-    const leftMs = until - performance.now();
-    if (leftMs <= 0) this.#pausedUntil.delete(endpointId);
-    return Math.max(0, leftMs);
+  /**
+   * For how long an endpoint pauses, in ms, as far as this process has seen it fail since a moment by `performance.now()`;
+   * 0 when it does not. Of what was before, the endpoint's row tells, and whether a person has enabled it again since.
+   */
+  pauseMs(endpointId: string, since: number): number {
+    const paused = this.#paused.get(endpointId);
+    if (paused === undefined) return 0;
+    const leftMs = paused.until - performance.now();
+    if (leftMs <= 0) this.#paused.delete(endpointId);
+    return paused.seenAt < since ? 0 : Math.max(0, leftMs);
   }
 
   /**
@@ -143,7 +146,7 @@ export class EndpointHealth {
     let sent = this.#sentAway.get(endpointId);
     if (sent === undefined || sent.until < now) {
       sent = { until: now + pauseMs, count: 0 };
-      if (this.#sentAway.size >= SENT_AWAY_MAX) this.#sentAway.clear();
+      if (this.#sentAway.size >= REMEMBERED_MAX) this.#sentAway.clear();
       this.#sentAway.set(endpointId, sent);
     }
     sent.count++;
@@ -152,7 +155,7 @@ export class EndpointHealth {
 
   /** A delivery went well: the endpoint fails no longer. */
   async succeeded(endpointId: string): Promise<void> {
-    this.#pausedUntil.delete(endpointId);
+    this.#paused.delete(endpointId);
     const [row] = await this.#database.query(SUCCEEDED, [endpointId]);
     if (row !== undefined) this.#log.info("a webhook endpoint works again", { endpointId });
   }
@@ -169,7 +172,9 @@ export class EndpointHealth {
       disableAfterMs,
     ]);
     if (typeof row?.pause_ms === "number") {
-      this.#pausedUntil.set(endpointId, performance.now() + row.pause_ms);
+      const now = performance.now();
+      if (this.#paused.size >= REMEMBERED_MAX) this.#paused.clear();
+      this.#paused.set(endpointId, { until: now + row.pause_ms, seenAt: now });
     }
     if (row?.was_disabled === true) this.#tell(endpointId, String(row.disabled_reason));
   }

@@ -8,6 +8,7 @@ import {
 } from "../../ports/mod.ts";
 import { DELIVERY_COLUMNS, deliveryOf, ENDPOINT_COLUMNS, endpointOf } from "./_endpoint_rows.ts";
 import { KeyRing } from "./_key_ring.ts";
+import { unknownKey } from "./_known_keys.ts";
 import { generateKeyPair, generateSecret } from "./_secret.ts";
 import type { SecretBox } from "./_secret_box.ts";
 import {
@@ -28,6 +29,10 @@ const OVERLAP_MS_DEFAULT = 24 * 60 * 60 * 1000;
 const OVERLAP_MS_MAX = 30 * OVERLAP_MS_DEFAULT;
 /** How many secrets sign at once at most: the newest, and those that are in their overlap. */
 const SECRETS_MAX = 4;
+const DRAFT_KEYS = ["url", "eventTypes", "description", "ownerId", "signature", "ordered"];
+const CHANGE_KEYS = ["url", "eventTypes", "description", "ordered", "enabled"];
+const FILTER_KEYS = ["endpointId", "state", "before", "limit"];
+const STATES = ["waiting", "delivered", "discarded"];
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 const INSERT = `
@@ -161,6 +166,7 @@ export class Endpoints {
 
   /** As `Webhooks.create`. */
   async create(draft: EndpointDraft): Promise<EndpointSecret> {
+    checkKeys(draft, DRAFT_KEYS);
     const { description = "", ownerId = null, signature = "v1", ordered = false } = draft;
     const url = await this.#checkedUrl(draft.url);
     this.#checkGlobs(draft.eventTypes);
@@ -186,6 +192,7 @@ export class Endpoints {
 
   /** As `Webhooks.update`. */
   async update(id: string, changes: EndpointChanges): Promise<Endpoint> {
+    checkKeys(changes, CHANGE_KEYS);
     const url = changes.url === undefined ? null : await this.#checkedUrl(changes.url);
     if (changes.eventTypes !== undefined) this.#checkGlobs(changes.eventTypes);
     if (changes.description !== undefined) checkText("description", changes.description);
@@ -234,7 +241,13 @@ export class Endpoints {
   }
 
   /** As `Webhooks.deliveries`. */
-  async deliveries({ endpointId, state, before, limit = 50 }: DeliveryFilter): Promise<Delivery[]> {
+  async deliveries(filter: DeliveryFilter): Promise<Delivery[]> {
+    const { endpointId, state, before, limit = 50 } = filter;
+    const unknown = unknownKey(filter, FILTER_KEYS);
+    if (unknown !== undefined) throw new InvalidOptionError("a filter with", unknown, FILTER_KEYS.join(", "));
+    if (state !== undefined && !STATES.includes(state)) {
+      throw new InvalidOptionError("state", state, `one of ${STATES.join(", ")}`);
+    }
     if (!Number.isInteger(limit) || limit < 1 || limit > LIST_LIMIT_MAX) {
       throw new InvalidOptionError("limit", limit, `an integer from 1 to ${LIST_LIMIT_MAX}`);
     }
@@ -305,6 +318,16 @@ export class Endpoints {
       );
     }
   }
+}
+
+/** Whoever writes `owner` for `ownerId` would hand everybody's events to one of them. */
+function checkKeys(given: EndpointDraft | EndpointChanges, known: readonly string[]): void {
+  if (typeof given !== "object" || given === null) {
+    throw new InvalidEndpointError("value", `expected an object of ${known.join(", ")}`);
+  }
+  const unknown = unknownKey(given, known);
+  if (unknown === undefined) return;
+  throw new InvalidEndpointError(unknown, `there is no such member here, expected ${known.join(", ")}`);
 }
 
 function checkText(field: string, text: string): void {

@@ -9,7 +9,7 @@ const STEP = 1000;
 /** Walks the deliveries in the order in which they were made. What waits for longer than anything may is nobody's. */
 const OLD = `
   select
-    seq::text, message_id::text,
+    seq::text, message_id::text, queued_at::text,
     created_at < clock_timestamp() - $2::float8 * interval '1 ms' as is_old,
     (state <> 'waiting' and ended_at < clock_timestamp() - $2::float8 * interval '1 ms')
       or queued_at < clock_timestamp() - $3::float8 * interval '1 ms'
@@ -19,9 +19,12 @@ const OLD = `
   order by seq
   limit $4::int`;
 
+/** One that a person puts in line again just now is not deleted. */
 const DELETE = `
-  delete from {schema}.webhook_delivery
-  where seq in (select value::bigint from json_array_elements_text($1::text::json))`;
+  delete from {schema}.webhook_delivery as delivery
+  using json_to_recordset($1::text::json) as given (seq bigint, queued_at timestamptz)
+  where delivery.seq = given.seq and delivery.queued_at = given.queued_at
+  returning delivery.seq`;
 
 /** Locked first: a replay that uses one of them meanwhile is seen by the statement after this one. */
 const LOCK_MESSAGES = `
@@ -51,13 +54,14 @@ export function retentionHandler(database: Database, settings: WebhookSettings):
       const rows = await database.query(OLD, [after, retentionMs, abandonedMs, STEP]);
       const due = rows.filter((row) => row.is_due === true);
       if (due.length > 0) {
-        await database.transaction(async (tx) => {
-          await tx.unsafe(DELETE, [JSON.stringify(due.map((row) => row.seq))]);
+        deleted += await database.transaction(async (tx) => {
+          const given = due.map(({ seq, queued_at }) => ({ seq, queued_at }));
+          const gone = await tx.unsafe(DELETE, [JSON.stringify(given)]);
           const messages = [...new Set(due.map((row) => String(row.message_id)))];
           const locked = await tx.unsafe(LOCK_MESSAGES, [JSON.stringify(messages)]);
           await tx.unsafe(DELETE_MESSAGES, [JSON.stringify(locked.map((row) => row.id))]);
+          return gone.length;
         });
-        deleted += due.length;
       }
       const last = rows.at(-1);
       if (rows.length < STEP || last?.is_old !== true) break;

@@ -2,6 +2,7 @@ import { lookup } from "node:dns/promises";
 import { InvalidOptionError } from "../../ports/mod.ts";
 import { isPublic, parseAddress, parseRange, type Range, rangeHolds } from "./_addresses.ts";
 import { deniedHosts } from "./_denied.ts";
+import { unknownKey } from "./_known_keys.ts";
 import { parseTarget, type Target } from "./_target.ts";
 
 /** Where webhooks may go. The defaults let through https to the public Internet and nothing else. */
@@ -33,6 +34,7 @@ export type Verdict =
   /** Its name could not be resolved now. */
   | { readonly type: "unresolved"; readonly reason: string };
 
+const OPTION_KEYS = ["allowHttp", "allowAddresses", "allowPorts", "resolve"];
 const RESOLVE_MS_MAX = 2000;
 /** An answer is kept for a moment: a fan-out resolves a name once and not once per delivery. */
 const KEPT_MS = 5000;
@@ -53,9 +55,13 @@ export class EgressGuard {
    * Reads the options.
    *
    * @throws {TypeError} an allowed range can't be read.
-   * @throws {InvalidOptionError} an allowed port is none.
+   * @throws {InvalidOptionError} an option is unknown, or an allowed port is none.
    */
   constructor(options: EgressOptions = {}) {
+    const unknown = unknownKey(options, OPTION_KEYS);
+    if (unknown !== undefined) {
+      throw new InvalidOptionError("egress", unknown, `one of ${OPTION_KEYS.join(", ")}`);
+    }
     this.#allowHttp = options.allowHttp ?? false;
     this.#allowPorts = options.allowPorts ?? [];
     const bad = this.#allowPorts.find((port) => !Number.isInteger(port) || port < 1 || port > 65535);

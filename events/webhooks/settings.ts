@@ -1,4 +1,5 @@
 import { DELAY_MS_MAX, InvalidOptionError } from "../../ports/mod.ts";
+import { unknownKey } from "./_known_keys.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -62,9 +63,12 @@ const BOUNDS: { readonly [Name in Exclude<keyof WebhookSettings, "scheduleMs">]:
 /**
  * Fills in the defaults.
  *
- * @throws {InvalidOptionError} a setting is out of its range.
+ * @throws {InvalidOptionError} a setting is unknown or out of its range.
  */
 export function resolveWebhookSettings(given: Partial<WebhookSettings> = {}): WebhookSettings {
+  const known = Object.keys(DEFAULT_WEBHOOK_SETTINGS);
+  const unknown = unknownKey(given, known);
+  if (unknown !== undefined) throw new InvalidOptionError("settings", unknown, `one of ${known.join(", ")}`);
   const settings = { ...DEFAULT_WEBHOOK_SETTINGS, ...given };
   for (const [name, [min, max]] of Object.entries(BOUNDS)) {
     const value = settings[name as keyof typeof BOUNDS];

@@ -13,6 +13,8 @@ import { Deliveries } from "./_delivery.ts";
 import { EndpointHealth } from "./_endpoint_health.ts";
 import { Endpoints } from "./_endpoints.ts";
 import { FANOUT_SUBSCRIPTION, fanOutHandler } from "./_fan_out.ts";
+import { JOBLESS_PERIODIC, joblessHandler } from "./_jobless.ts";
+import { unknownKey } from "./_known_keys.ts";
 import { KEY_VARIABLE, KeyRing } from "./_key_ring.ts";
 import { DELIVER_KIND, queueDeliveries } from "./_queue_deliveries.ts";
 import { redeliver } from "./_redeliver.ts";
@@ -51,10 +53,13 @@ export interface WebhooksOptions {
 }
 
 const QUEUE_DEFAULT = "webhook";
+const OPTION_KEYS = ["secretKey", "egress", "queue", "settings"];
+const REPLAY_KEYS = ["since", "until", "limit"];
 const REPLAY_DEFAULT = 10_000;
 const REPLAY_MAX = 100_000;
 const REPLAY_TIMEOUT_MS = 10 * 60 * 1000;
 const RETENTION_MS = 60 * 60 * 1000;
+const JOBLESS_MS = 10 * 60 * 1000;
 
 interface Bound {
   readonly parts: Parts;
@@ -90,10 +95,14 @@ export class Webhooks {
   /**
    * Reads the options; connects nothing.
    *
-   * @throws {InvalidOptionError} an option is out of its range.
+   * @throws {InvalidOptionError} an option is unknown or out of its range.
    * @throws {TypeError} an allowed range of addresses can't be read.
    */
   constructor(options: WebhooksOptions = {}) {
+    const unknown = unknownKey(options, OPTION_KEYS);
+    if (unknown !== undefined) {
+      throw new InvalidOptionError("webhooks", unknown, `one of ${OPTION_KEYS.join(", ")}`);
+    }
     this.#options = options;
     this.#settings = resolveWebhookSettings(options.settings);
     this.#guard = new EgressGuard(options.egress);
@@ -212,6 +221,8 @@ export class Webhooks {
     request: ReplayRequest,
   ): Promise<{ readonly replayId: string; readonly jobId: JobId }> {
     const { parts, endpoints } = this.#use();
+    const unknown = unknownKey(request, REPLAY_KEYS);
+    if (unknown !== undefined) throw new InvalidOptionError("a replay with", unknown, REPLAY_KEYS.join(", "));
     const { since, until, limit = REPLAY_DEFAULT } = request;
     if (!Number.isInteger(limit) || limit < 1 || limit > REPLAY_MAX) {
       throw new InvalidOptionError("limit", limit, `an integer from 1 to ${REPLAY_MAX}`);
@@ -306,6 +317,10 @@ export class Webhooks {
         name: RETENTION_PERIODIC,
         every: RETENTION_MS,
         handler: retentionHandler(database, settings),
+      }, {
+        name: JOBLESS_PERIODIC,
+        every: JOBLESS_MS,
+        handler: joblessHandler(database, parts.inspector),
       }],
     };
   }

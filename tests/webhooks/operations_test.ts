@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { toBase64 } from "../../events/webhooks/_base64.ts";
 import {
+  type DeliveryFilter,
   EndpointNotFoundError,
   InvalidEndpointError,
   SecretKeyError,
@@ -36,6 +37,14 @@ Deno.test("operations before a runtime is built, and bad options, say what is wr
   assertThrows(() => new Webhooks({ settings: { requestMs: 60_000 } }), InvalidOptionError, "requestMs");
   assertThrows(() => new Webhooks({ settings: { scheduleMs: [] } }), InvalidOptionError, "scheduleMs");
   assertThrows(() => new Webhooks({ egress: { allowAddresses: ["inside"] } }), TypeError, "inside");
+  const misspelt: [Record<string, unknown>, string][] = [
+    [{ queues: "x" }, "queues"],
+    [{ settings: { maxAttempt: 3 } }, "maxAttempt"],
+    [{ egress: { allowAddress: ["10.0.0.1"] } }, "allowAddress"],
+  ];
+  for (const [options, name] of misspelt) {
+    assertThrows(() => new Webhooks(options), InvalidOptionError, `"${name}": expected one of`);
+  }
 });
 
 Deno.test("a secret is shown once: not in lists, jobs, logs, errors, nor readable in the database", async () => {
@@ -196,6 +205,48 @@ Deno.test("retention deletes old deliveries with their messages, and keeps what 
   assertEquals((await site.main.webhooks.deliveries({ endpointId: bad.id })).length, 1);
 });
 
+Deno.test("a delivery whose job ended without it says so, and can be redelivered", async () => {
+  await using site = await Site.open({ settings: { scheduleMs: [60_000], probeMs: 60_000 } });
+  await using receiver = new Receiver();
+  receiver.answer = () => new Response(null, { status: 500 });
+  const { id } = await site.endpoint(receiver.url);
+  for (let count = 0; count < 3; count++) await site.record({ count });
+  const [cancelled, gone, put] = await site.untilState(id, "waiting", 3);
+  const { runtime, webhooks } = site.main;
+  for (const { jobId } of [cancelled!, gone!]) {
+    await eventually(
+      async () => ["pending", "retryable"].includes((await runtime.get(jobId))!.state),
+      30_000,
+    );
+    await runtime.cancel(jobId);
+    await eventually(async () => (await runtime.get(jobId))!.state === "cancelled", 30_000);
+  }
+  await site.sql.unsafe(`delete from ${site.schema}.job_history where id = ${gone!.jobId}`);
+  const look = async () => {
+    const job = await runtime.runPeriodic("webhooks.jobless");
+    const result = await runtime.wait(job, 20_000);
+    assert(result.done);
+    return result.output;
+  };
+  // Whoever redelivers may be about to make their jobs.
+  assertEquals(await look(), { discarded: 0 });
+  await site.sql.unsafe(`update ${site.schema}.webhook_delivery set queued_at = now() - interval '2 min'`);
+  assertEquals(await look(), { discarded: 2 });
+  const states = (await webhooks.deliveries({ endpointId: id })).toReversed();
+  assertEquals(states.map(({ id, state }) => [id, state]), [
+    [cancelled!.id, "discarded"],
+    [gone!.id, "discarded"],
+    [put!.id, "waiting"],
+  ]);
+  assert(states[0]!.reason!.startsWith("its job was cancelled before it was delivered"), states[0]!.reason!);
+  assert(states[1]!.reason!.startsWith("its job is gone before it was delivered"), states[1]!.reason!);
+  assert(states.slice(0, 2).every(({ endedAt }) => endedAt !== null));
+  receiver.answer = () => new Response(null, { status: 204 });
+  await webhooks.update(id, { enabled: true });
+  assertEquals(await webhooks.redeliver(id), 2);
+  await site.untilState(id, "delivered", 2);
+});
+
 Deno.test("create() and update() name what can't be used", async () => {
   await using site = await Site.open();
   const { webhooks } = site.main;
@@ -209,6 +260,7 @@ Deno.test("create() and update() name what can't be used", async () => {
     [{ description: "a\0b" }, "description", "500 characters"],
     [{ signature: "v2" }, "signature", '"v2" is none'],
     [{ ordered: "yes" }, "ordered", "true or false"],
+    [{ owner: "tenant-7" }, "owner", "no such member here, expected url, eventTypes, description, ownerId"],
   ];
   for (const [change, field, message] of bad) {
     const draft = { url, eventTypes: ["order.*"], ...change };
@@ -218,6 +270,13 @@ Deno.test("create() and update() name what can't be used", async () => {
   assertEquals(await webhooks.list(), []);
   const { endpoint } = await webhooks.create({ url, eventTypes: ["order.paid"], description: "Ada's" });
   await assertRejects(() => webhooks.update(endpoint.id, { eventTypes: ["none.*"] }), InvalidEndpointError);
+  // It would have been left as it is, and nobody told.
+  const moved = { ownerId: "tenant-7" } as Record<string, unknown>;
+  await assertRejects(() => webhooks.update(endpoint.id, moved), InvalidEndpointError, "ownerId");
+  const nothing = undefined as unknown as Parameters<typeof webhooks.create>[0];
+  await assertRejects(() => webhooks.create(nothing), InvalidEndpointError, "an object of url");
+  const filter = { endpointId: endpoint.id, state: "pending" } as unknown as DeliveryFilter;
+  await assertRejects(() => webhooks.deliveries(filter), InvalidOptionError, '"pending"');
   const changed = await webhooks.update(endpoint.id, { enabled: false, ordered: true });
   assertEquals([changed.enabled, changed.disabledReason, changed.ordered], [false, "disabled by hand", true]);
   assertEquals([changed.url, changed.description, changed.eventTypes], [url, "Ada's", ["order.paid"]]);

@@ -1,0 +1,76 @@
+import { type Database, type Handler, type Inspector, isFinal, type JobId } from "../../ports/mod.ts";
+
+/** The name of the periodic that ends deliveries whose job has ended without them. */
+export const JOBLESS_PERIODIC = "webhooks.jobless";
+
+const STEP = 200;
+const AT_ONCE = 10;
+
+/** Who redelivers puts a delivery in line before its job: what was just put there is left alone. */
+const WAITING = `
+  select endpoint_id::text, seq::text, job_id
+  from {schema}.webhook_delivery
+  where state = 'waiting'
+    and (endpoint_id, seq) > ($1::text::uuid, $2::text::bigint)
+    and queued_at < clock_timestamp() - interval '1 min'
+  order by endpoint_id, seq
+  limit $3::int`;
+
+/** One that was put in line again meanwhile, or has another job by now, stays as it is. */
+const END = `
+  update {schema}.webhook_delivery as delivery
+  set state = 'discarded', reason = given.reason, ended_at = clock_timestamp()
+  from json_to_recordset($1::text::json) as given (seq bigint, job_id text, reason text)
+  where delivery.seq = given.seq
+    and delivery.job_id = given.job_id
+    and delivery.state = 'waiting'
+    and delivery.queued_at < clock_timestamp() - interval '1 min'
+  returning delivery.seq`;
+
+interface Waiting {
+  readonly seq: string;
+  readonly jobId: JobId;
+}
+
+/**
+ * Discards deliveries that wait although nobody will make them: their job was cancelled, died on its last attempt, or was
+ * never put back in line by a process that was killed while it redelivered. Their log says so, and they can be redelivered.
+ */
+export function joblessHandler(database: Database, inspector: Pick<Inspector, "get">): Handler {
+  return async (_args, { signal }) => {
+    let discarded = 0;
+    let after = ["00000000-0000-0000-0000-000000000000", "0"];
+    while (!signal.aborted) {
+      const rows = await database.query(WAITING, [after[0]!, after[1]!, STEP]);
+      const ends = await endsOf(
+        inspector,
+        rows.map((row) => ({ seq: String(row.seq), jobId: String(row.job_id) })),
+      );
+      if (ends.length > 0) discarded += (await database.query(END, [JSON.stringify(ends)])).length;
+      const last = rows.at(-1);
+      if (rows.length < STEP || last === undefined) break;
+      after = [String(last.endpoint_id), String(last.seq)];
+    }
+    return { discarded };
+  };
+}
+
+async function endsOf(
+  inspector: Pick<Inspector, "get">,
+  waiting: readonly Waiting[],
+): Promise<{ seq: string; job_id: string; reason: string }[]> {
+  const left = [...waiting];
+  const ends: { seq: string; job_id: string; reason: string }[] = [];
+  const work = async (): Promise<void> => {
+    for (let each = left.shift(); each !== undefined; each = left.shift()) {
+      const job = await inspector.get(each.jobId);
+      if (job !== null && !isFinal(job.state)) continue;
+      const error = job?.errors.at(-1)?.message;
+      const how = job === null ? "is gone" : `was ${job.state}`;
+      const reason = `its job ${how} before it was delivered${error === undefined ? "" : `: ${error}`}`;
+      ends.push({ seq: each.seq, job_id: each.jobId, reason });
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return ends;
+}
