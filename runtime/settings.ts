@@ -6,7 +6,7 @@ export interface Settings {
   readonly pollMs: number;
   /** How often a process renews its heartbeat, in ms. Default 5,000. */
   readonly heartbeatMs: number;
-  /** After how long without a new heartbeat a process counts as lost, in ms. Default 15,000. */
+  /** After how long without a new heartbeat a process counts as lost, in ms: at least 3 heartbeats. Default 15,000. */
   readonly lostAfterMs: number;
   /** How long the leader's lease lasts, in ms. Default 15,000. */
   readonly leaseMs: number;
@@ -73,11 +73,11 @@ export function resolveSettings(given: Partial<Settings> = {}): Settings {
     }
   }
   const settings = { ...DEFAULT_SETTINGS, ...given };
-  if (settings.lostAfterMs < 2 * settings.heartbeatMs) {
+  if (settings.lostAfterMs < 3 * settings.heartbeatMs) {
     throw new InvalidOptionError(
       "settings.lostAfterMs",
       settings.lostAfterMs,
-      `at least twice heartbeatMs (${settings.heartbeatMs}), or a late heartbeat would look like a death`,
+      `at least three times heartbeatMs (${settings.heartbeatMs}), or a late heartbeat would look like a death`,
     );
   }
   return settings;

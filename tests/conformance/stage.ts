@@ -24,7 +24,7 @@ export const SUITE_SETTINGS: Partial<Settings> = {
 export const SIGNALS_ALONE: Partial<Settings> = {
   pollMs: 60_000,
   heartbeatMs: 60_000,
-  lostAfterMs: 120_000,
+  lostAfterMs: 180_000,
 };
 
 /** What ignores its signal for so long is ended, in ms. */
