@@ -1,4 +1,4 @@
-import ipaddr from "ipaddr.js";
+import ipaddr from "./_ipaddr.ts";
 
 /** An address as the guard reads it. */
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;

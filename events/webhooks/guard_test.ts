@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import ipaddr from "ipaddr.js";
+import ipaddr from "./_ipaddr.ts";
 import { isPublic, parseAddress, parseRange, REFUSED_IPV4, REFUSED_IPV6 } from "./_addresses.ts";
 import { deniedHosts } from "./_denied.ts";
 import { EgressGuard } from "./guard.ts";

@@ -21,7 +21,7 @@ export interface ProgramOptions {
 }
 
 const root = new URL("../../", import.meta.url);
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 60_000;
 
 /** A real process of one of the programs, with what it prints. */
 export class Program implements AsyncDisposable {

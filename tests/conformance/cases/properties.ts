@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import fc from "../fast_check.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { JobRunningError } from "../../../ports/errors.ts";
 import { isFinal, type JobState } from "../../../ports/job.ts";
