@@ -4,7 +4,8 @@ import { insertMessages, queueDeliveries } from "./_queue_deliveries.ts";
 /** The name of the subscription that hands events to endpoints. */
 export const FANOUT_SUBSCRIPTION = "webhook.fanout";
 
-const ENDPOINTS = `
+/** The endpoints that an event of this owner may go to. */
+export const ENDPOINTS = `
   select id::text, event_types::text, ordered
   from {schema}.webhook_endpoint
   where enabled and (owner_id is null or owner_id = $1::text)

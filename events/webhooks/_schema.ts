@@ -62,8 +62,18 @@ create index webhook_delivery_waiting on {schema}.webhook_delivery (endpoint_id,
 const DROP_WEBHOOKS = `
 drop table {schema}.webhook_delivery, {schema}.webhook_message, {schema}.webhook_endpoint`;
 
+const INDEX_OWNERS = `
+-- Each event is handed to its owner's endpoints and to those of nobody: the fan-out must not read all tenants' for it.
+create index webhook_endpoint_owner on {schema}.webhook_endpoint (owner_id)`;
+
 const STEPS: readonly MigrationStep[] = [
   { version: 1, name: "create webhooks", up: CREATE_WEBHOOKS, down: DROP_WEBHOOKS },
+  {
+    version: 2,
+    name: "index endpoints by owner",
+    up: INDEX_OWNERS,
+    down: "drop index {schema}.webhook_endpoint_owner",
+  },
 ];
 
 /** The history of the tables of webhooks. */

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Webhook } from "standardwebhooks";
+import { ENDPOINTS } from "../../events/webhooks/_fan_out.ts";
 import { WebhookVerifier } from "../../events/webhooks/verify.ts";
 import { pause } from "../conformance/eventually.ts";
 import { Receiver } from "./support/receiver.ts";
@@ -160,6 +161,21 @@ Deno.test("an endpoint of an owner gets that owner's events only", async () => {
   await site.untilState(everybody.id, "delivered", 3);
   const deliveries = await site.untilState(id, "delivered");
   assertEquals(deliveries.map((delivery) => delivery.eventId), [mine]);
+});
+
+Deno.test("a fan-out reads the endpoints of its event's owner, not all of them", async () => {
+  await using site = await Site.open();
+  await site.sql.unsafe(`
+    insert into ${site.schema}.webhook_endpoint
+      (url, description, owner_id, event_types, signature, secrets, ordered)
+    select 'https://hooks.example/', '', 'tenant-' || n, '["order.*"]', 'v1', '[]', false
+    from generate_series(1, 5000) as n`);
+  await site.sql.unsafe(`analyze ${site.schema}.webhook_endpoint`);
+  const text = ENDPOINTS.replaceAll("{schema}", site.schema);
+  const plan = await site.sql.unsafe(`explain ${text.replace("$1", "'tenant-7'")}`);
+  const shown = plan.map((row) => row["QUERY PLAN"]).join("\n");
+  assertStringIncludes(shown, "webhook_endpoint_owner");
+  assertEquals(shown.includes("Seq Scan"), false, shown);
 });
 
 Deno.test("concurrent fan-outs of one event queue each delivery once", async () => {
