@@ -50,6 +50,7 @@ export interface Jobs {
    * Enqueues one job and resolves to its id, once it has committed (or, with a transaction, once it is written).
    *
    * @throws {UndeclaredKindError} the kind is not declared.
+   * @throws {InvalidOptionError} an option is out of its range, or the kind is a periodic's: `runPeriodic` runs it.
    * @throws {InvalidJsonError} the args are not JSON; nothing was sent.
    * @throws {InvalidArgsError} the args do not fit the kind's schema; nothing was sent.
    * @throws {TooLargeError} the args are above 1 MiB; nothing was sent.

@@ -35,19 +35,23 @@ export function toJsonText(value: unknown, options: JsonTextOptions): string {
  * @throws {InvalidJsonError} naming the path and the digits.
  */
 export function parseJsonText(text: string, name: string): Json {
-  // Only a run of 16 digits can be an unsafe integer. Most texts have none, and take the fast way.
-  if (!/\d{16}|\d[eE]\+?\d/.test(text)) return JSON.parse(text);
   // An integer beyond 2^53 has 16 digits, so most texts need no second look.
   if (!/\d{16}/.test(text)) return JSON.parse(text);
   const unsafe = unsafeNumbers(text, name)[0];
   if (unsafe !== undefined) {
+    const { path, digits } = unsafe;
+    const shown = digits.length > DIGITS_SHOWN_MAX
+      ? `${digits.slice(0, DIGITS_SHOWN_MAX)}... (${digits.length} digits)`
+      : digits;
     throw new InvalidJsonError(
-      unsafe.path,
-      `the integer ${unsafe.digits} is beyond 2^53 and a JavaScript number would change it, store it as a string`,
+      path,
+      `the integer ${shown} is beyond 2^53 and a JavaScript number would change it, store it as a string`,
     );
   }
   return JSON.parse(text);
 }
+
+const DIGITS_SHOWN_MAX = 40;
 
 /** TypeScript's library does not know of raw JSON yet. See https://tc39.es/proposal-json-parse-with-source. */
 const { rawJSON, isRawJSON } = JSON as unknown as {

@@ -91,6 +91,12 @@ Deno.test("parseJsonText() refuses an integer that a number would change, and na
   assertEquals(error.path, "args.ids[1]");
 });
 
+Deno.test("parseJsonText() shows the beginning of an integer that is endless, and how long it is", () => {
+  const error = assertThrows(() => parseJsonText("9".repeat(5000), "args"), InvalidJsonError);
+  assertEquals(error.message.includes("(5000 digits)"), true);
+  assertEquals(error.message.length < 250, true, error.message);
+});
+
 Deno.test("parseJsonText() takes what a number holds exactly", () => {
   assertEquals(parseJsonText("9007199254740992", "args"), 2 ** 53);
   assertEquals(parseJsonText("1e300", "args"), 1e300);

@@ -25,7 +25,7 @@ is that of DATABASE_URL; without it an embedded PostgreSQL is started under .mil
 Exit codes: 0 done; 1 failed, what was sealed before stays so; 2 the command line is wrong.
 `;
 
-const QUEUE = "webhooks";
+const QUEUE = "webhook";
 
 async function reseal(given: Arguments): Promise<void> {
   const schema = schemaOption(given);

@@ -22,7 +22,7 @@ export interface Statements {
   readonly scanBefore: string;
   /** $1, $2 a place: the row, locked, if it is still stranded and nobody else holds it. */
   readonly take: string;
-  /** $1, $2 a place, $3 the job's id. */
+  /** $1, $2 a place, $3 the job's id: a row when the place still had one. */
   readonly stamp: string;
 }
 
@@ -39,8 +39,10 @@ export function statementsOf(parts: StatementParts): Statements {
       select from {schema}.job as millrace_job
       where millrace_job.id = case when ${stamped} ~ '^[1-9][0-9]{0,17}$' then ${stamped}::bigint end
     )`;
-  const isStranded = `(${where}) and (
-    ${jobColumn} is null${rescueWhere === null ? "" : ` or ((${rescueWhere}) and ${isDead})`}
+  // The conditions end with their line: a comment in one would take what follows with it.
+  const isStranded = `(${where}
+    ) and (
+    ${jobColumn} is null${rescueWhere === null ? "" : ` or ((${rescueWhere}\n) and ${isDead})`}
   )`;
   const scan = (side: string) => `
     select tableoid::text as part, ctid::text as place
@@ -59,16 +61,26 @@ export function statementsOf(parts: StatementParts): Statements {
     stamp: `
       update ${table}
       set ${jobColumn} = $3::text::${jobType}
-      where tableoid = $1::text::oid and ctid = $2::text::tid`,
+      where tableoid = $1::text::oid and ctid = $2::text::tid
+      returning true as stamped`,
   };
 }
 
-/** $1 the table: how many pages it has, and whether it is there. */
+/** $1 the table: how many pages it has, or the largest of its partitions; and whether it is there. */
 export const PAGES = `
-  select greatest(relpages, 0) as pages from pg_class where oid = to_regclass($1::text)`;
+  select
+    greatest(self.relpages, 0, (
+      select max(part.relpages)
+      from pg_partition_tree(self.oid) as tree join pg_class as part on part.oid = tree.relid
+    )) as pages
+  from pg_class as self
+  where self.oid = to_regclass($1::text) and self.relkind in ('r', 'p')`;
 
-/** $1 the table, $2 the column, not quoted: its type. */
+/**
+ * $1 the table, $2 the column, not quoted: its type, without its length. A cast to a length would cut what does not fit,
+ * where the assignment refuses it.
+ */
 export const COLUMN_TYPE = `
-  select format_type(atttypid, atttypmod) as type
+  select format_type(atttypid, null) as type
   from pg_attribute
   where attrelid = to_regclass($1::text) and attname = $2::text and attnum > 0 and not attisdropped`;

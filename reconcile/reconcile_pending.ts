@@ -16,7 +16,7 @@ export interface ReconcileSpec {
   readonly database: Database;
   /** The table: `orders`, or `shop.orders`. Checked and quoted; it must not be a view. */
   readonly table: string;
-  /** The column that holds the id of a row's job: `text` or `bigint`. Checked and quoted. */
+  /** The column that holds the id of a row's job: `text`, `varchar` or `bigint`. Checked and quoted. */
   readonly jobColumn: string;
   /**
    * Which rows should have a job as long as it holds, as SQL over the table's columns: `status = 'pending'`. It is put into
@@ -39,8 +39,9 @@ export interface ReconcileSpec {
 }
 
 /**
- * Enqueues the job of one row, in the transaction that is handed over, and resolves to its id. Not `uniqueByArgs` where
- * dead jobs are rescued: a completed one would be found instead of a new one made.
+ * Enqueues the job of one row, in the transaction that is handed over, and resolves to its id. It leaves the row itself
+ * alone, which is stamped after it. Not `uniqueByArgs` where dead jobs are rescued: a completed one would be found instead
+ * of a new one made.
  */
 export type EnqueueForRow = (tx: Tx, row: TxRow) => Promise<JobId>;
 
@@ -57,6 +58,7 @@ export interface Reconciled {
 }
 
 const BATCH_MAX = 100_000;
+const JOB_COLUMN_TYPES = ["text", "character varying", "bigint"];
 
 /**
  * Drives rows again that should carry a job and have none: a bounded batch is read, and then each row in a transaction of
@@ -65,7 +67,8 @@ const BATCH_MAX = 100_000;
  *
  * A pass begins at a random place of the table, so that rows which fail each time can't keep the others from their turn.
  *
- * @throws {InvalidOptionError} a name is no identifier, there is no such table or column, or `batch` is out of its range.
+ * @throws {InvalidOptionError} a name is no identifier, there is no such table or column, the column's type holds no id, or
+ *   `batch` is out of its range.
  *
  * @example
  * ```ts ignore
@@ -114,17 +117,25 @@ async function prepare(spec: ReconcileSpec): Promise<Statements> {
   const { database, where, rescueDeadJobs, rescueWhere } = spec;
   const table = quoteTable(spec.table);
   if ((await database.query(PAGES, [table])).length === 0) {
-    throw new InvalidOptionError("table", spec.table, "a table that is there");
+    throw new InvalidOptionError("table", spec.table, "a table that is there, and no view");
   }
   const [column] = await database.query(COLUMN_TYPE, [table, spec.jobColumn]);
   if (column === undefined) {
     throw new InvalidOptionError("jobColumn", spec.jobColumn, `a column of ${spec.table}`);
   }
+  const jobType = String(column.type);
+  if (!JOB_COLUMN_TYPES.includes(jobType)) {
+    throw new InvalidOptionError(
+      "jobColumn",
+      spec.jobColumn,
+      `a column of text, varchar or bigint, not ${jobType}`,
+    );
+  }
   return statementsOf({
     table,
     name: quoteTable(spec.table.slice(spec.table.indexOf(".") + 1)),
     jobColumn: quoteColumn(spec.jobColumn),
-    jobType: String(column.type),
+    jobType,
     where,
     rescueWhere: rescueDeadJobs === true ? rescueWhere ?? "true" : null,
   });
@@ -159,7 +170,13 @@ async function driveRow(
       const id = await enqueue(tx, row);
       if (typeof id !== "string" || id === "") throw new TypeError("enqueue() resolved to no id of a job");
       if (id === before) throw new TypeError(`enqueue() found the dead job ${id}, expected a new one`);
-      await tx.unsafe(statements.stamp, [part, place, id]);
+      const stamped = await tx.unsafe(statements.stamp, [part, place, id]);
+      // Unstamped, it would get one more job with each pass.
+      if (stamped.length === 0) {
+        throw new Error(
+          "the row could not be stamped: enqueue() has changed it, or a trigger keeps it as it is",
+        );
+      }
       return before === null ? "enqueued" : "rescued";
     });
   } catch (error) {

@@ -10,6 +10,7 @@ import {
   type Kind,
   LIST_LIMIT_MAX,
   type NewJob,
+  PERIODIC_PREFIX,
   toJsonText,
   UndeclaredKindError,
   UndeclaredQueueError,
@@ -27,8 +28,7 @@ const EARLIEST_MS = Date.UTC(1, 0, 1);
  */
 export function newJob(composition: Composition, request: EnqueueRequest): NewJob | Promise<NewJob> {
   checkKeys("an enqueue request", request, REQUEST_KEYS);
-  const kind = composition.kinds.get(request.kind);
-  if (kind === undefined) throw new UndeclaredKindError(String(request.kind), composition.kinds.keys());
+  const kind = kindOf(composition, request.kind);
   const job: NewJob = {
     kind: kind.name,
     queue: queueOf(composition, kind, request.queue),
@@ -101,6 +101,19 @@ export function waitMs(maxMs: number): number {
 
 /** Beyond it a timer fires at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** A periodic's jobs are enqueued by its ticks and by `runPeriodic`, one at a time. */
+function kindOf(composition: Composition, name: string): Kind {
+  const kind = composition.kinds.get(name);
+  const isPeriodic = String(name).startsWith(PERIODIC_PREFIX);
+  if (kind !== undefined && !isPeriodic) return kind;
+  if (kind !== undefined) {
+    const run = `runPeriodic(${JSON.stringify(name.slice(PERIODIC_PREFIX.length))})`;
+    throw new InvalidOptionError("kind", name, `a kind that is no periodic's: ${run} runs that one`);
+  }
+  const declared = [...composition.kinds.keys()].filter((known) => !known.startsWith(PERIODIC_PREFIX));
+  throw new UndeclaredKindError(String(name), declared);
+}
 
 function queueOf(composition: Composition, kind: Kind, asked: string | undefined): string {
   if (asked === undefined) return kind.queue;

@@ -1,5 +1,5 @@
 import type { MemoryStore } from "../adapters/memory/mod.ts";
-import type { AttemptOutcome, Claimed, Executor, Handler, Kind } from "../ports/mod.ts";
+import type { AttemptOutcome, Claimed, Executor, Handler, JobId, Kind } from "../ports/mod.ts";
 import { settlementOf } from "../runtime/mod.ts";
 import { moduleSpecifier } from "../workers/module_specifier.ts";
 
@@ -23,21 +23,32 @@ export class Attempts {
   async next(queue: string): Promise<string | null> {
     const [job] = await this.#store.claim({ owner: OWNER, queue, limit: 1, free: 1 });
     if (job === undefined) return null;
+    await this.#attempt(job, queue);
+    return job.id;
+  }
+
+  /** Claims one job, whatever else waits, and runs it. */
+  async one(id: JobId): Promise<void> {
+    const queue = (await this.#store.get(id))?.queue;
+    const job = await this.#store.claimOne(OWNER, id);
+    if (job === null || queue === undefined) throw new Error(`Cannot run job ${id}: it does not wait`);
+    await this.#attempt(job, queue);
+  }
+
+  async #attempt(job: Claimed, queue: string): Promise<void> {
     const kind = this.#kinds.get(job.kind);
     if (kind === undefined) throw new Error(`Cannot run job ${job.id}: its kind ${job.kind} is not declared`);
     const outcome = await this.#run(job, kind, queue);
     // In the middle of the jitter, so that delays are the same every time.
     const settlement = settlementOf(job, kind, outcome, { aborted: false, random: 0.5 });
     await this.#store.settle(OWNER, [settlement]);
-    return job.id;
   }
 
   async #run(job: Claimed, kind: Kind, queue: string): Promise<AttemptOutcome> {
     const handler = await this.#handlerOf(kind);
     const { isolation: _i, permissions: _p, memory: _m, ownThread: _o, ...rest } = kind;
     const { promise, resolve } = Promise.withResolvers<AttemptOutcome>();
-    const isHidden = queue === PERFORM_QUEUE;
-    this.#executor.run({ ...job, queue: isHidden ? kind.queue : queue, kind: { ...rest, handler } }, {
+    this.#executor.run({ ...job, queue, kind: { ...rest, handler } }, {
       progress: (done, note) =>
         void this.#store.progress([{ id: job.id, run: job.run, done, note: note ?? null }]),
       ended: resolve,
@@ -55,9 +66,6 @@ export class Attempts {
     return loaded;
   }
 }
-
-/** The queue of what `perform` runs, so that it meets nothing else that waits. */
-export const PERFORM_QUEUE: string = "perform in a test";
 
 async function load(specifier: string): Promise<Handler> {
   const { default: handler }: { default?: unknown } = await import(specifier);

@@ -14,7 +14,7 @@ import {
   type TypedKind,
 } from "../ports/mod.ts";
 import { createExecutor } from "../workers/mod.ts";
-import { Attempts, OWNER, PERFORM_QUEUE } from "./_attempts.ts";
+import { Attempts, OWNER } from "./_attempts.ts";
 
 /** What a {@linkcode TestBench} is made of. */
 export interface TestBenchOptions {
@@ -53,13 +53,13 @@ export class TestBench implements AsyncDisposable {
 
   /** Use {@linkcode createTestBench}. */
   constructor(options: TestBenchOptions) {
-    const { registrars, queues = [{ name: "default", concurrency: 5 }], log = silentLog } = options;
+    const { registrars, queues, log = silentLog } = options;
     this.#nowMs = (options.now ?? new Date()).getTime();
     this.#store = createMemoryStore({ clock: () => this.#nowMs });
     this.runtime = createMemoryRuntime({
       store: this.#store,
       registrars,
-      queues: [...queues, { name: PERFORM_QUEUE, concurrency: 1 }],
+      ...(queues === undefined ? {} : { queues }),
       log,
     });
     const { composition } = this.runtime;
@@ -116,7 +116,10 @@ export class TestBench implements AsyncDisposable {
     return await Promise.all([...ids].map(async (id) => (await this.#store.get(id))!));
   }
 
-  /** Enqueues one job and makes its first attempt at once, whatever else waits. Returns the job as it stands then. */
+  /**
+   * Enqueues one job and makes its first attempt at once, whatever else waits and whether its queue is paused. Returns the
+   * job as it stands then.
+   */
   perform<K extends TypedKind>(kind: K, args: KindInput<K>, options?: PerformOptions): Promise<JobDetail>;
   /** The same by the kind's name. */
   perform(kind: string, args?: Json, options?: PerformOptions): Promise<JobDetail>;
@@ -124,8 +127,8 @@ export class TestBench implements AsyncDisposable {
   async perform(kind: string | TypedKind, args?: unknown, options: PerformOptions = {}): Promise<JobDetail> {
     await this.#register();
     const name = typeof kind === "object" ? kind.name : kind;
-    const id = await this.runtime.enqueue(name, args as Json, { ...options, queue: PERFORM_QUEUE });
-    await this.#attempts.next(PERFORM_QUEUE);
+    const id = await this.runtime.enqueue(name, args as Json, options);
+    await this.#attempts.one(id);
     return (await this.#store.get(id))!;
   }
 

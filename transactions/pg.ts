@@ -24,10 +24,21 @@ export function pgTx(client: PgClient): Tx {
   const expected = "a client that begin was run on";
   if (typeof client?.query !== "function") throw refuse("pg", "it has no query()", expected);
   if ("totalCount" in client) throw refuse("pg", "it is a pool", expected);
-  // Newer versions tell how the connection stands: T is in a transaction, E in one that has failed.
+  const checkOpen = () => {
+    if (!isOpen(client)) throw refuse("pg", "no transaction is open on it", expected);
+  };
+  checkOpen();
+  return {
+    unsafe: async (text, params) => {
+      // It may have ended since: then the statement would commit by itself.
+      checkOpen();
+      return rowsOf(await client.query(text, asTexts(params)));
+    },
+  };
+}
+
+/** Newer versions tell how the connection stands: T is in a transaction, E in one that has failed. */
+function isOpen(client: PgClient): boolean {
   const status: unknown = Reflect.get(client, "getTransactionStatus");
-  if (typeof status === "function" && !["T", "E"].includes(status.call(client))) {
-    throw refuse("pg", "no transaction is open on it", expected);
-  }
-  return { unsafe: async (text, params) => rowsOf(await client.query(text, asTexts(params))) };
+  return typeof status !== "function" || ["T", "E"].includes(status.call(client));
 }

@@ -32,9 +32,16 @@ export function typeOrmTx(manager: TypeOrmManager | TypeOrmQueryRunner): Tx {
   const expected = "the manager that dataSource.transaction() hands over";
   const runner = isRunner(manager) ? manager : manager?.queryRunner;
   if (typeof runner?.query !== "function") throw refuse("TypeORM", "it has no query runner", expected);
-  if (!runner.isTransactionActive) throw refuse("TypeORM", "no transaction is open on it", expected);
+  const checkOpen = () => {
+    if (!runner.isTransactionActive) throw refuse("TypeORM", "no transaction is open on it", expected);
+  };
+  checkOpen();
   return {
-    unsafe: async (text, params) => rowsOf((await runner.query(text, asTexts(params), true)).records),
+    unsafe: async (text, params) => {
+      // It may have ended since: then the statement would commit by itself.
+      checkOpen();
+      return rowsOf((await runner.query(text, asTexts(params), true)).records);
+    },
   };
 }
 

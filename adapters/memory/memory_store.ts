@@ -144,12 +144,16 @@ export class MemoryStore implements Store {
     if (!this.#owners.has(request.owner) || this.#paused.has(request.queue)) return Promise.resolve([]);
     const nowMs = this.#clock();
     const rows = this.#jobs.line(request.queue).due(nowMs, request.limit, (row) => !this.#isLocked(row.id));
-    return Promise.resolve(rows.map((row, index) => {
-      const next = claimedRow(row, request.owner, index < request.free && !row.alone, nowMs);
-      this.#jobs.put(next);
-      const { id, run, kind, attempt, maxAttempts, args, alone } = next;
-      return { id, run, kind, attempt, maxAttempts, args, alone };
-    }));
+    return Promise.resolve(
+      rows.map((row, index) => this.#take(row, request.owner, index < request.free && !row.alone, nowMs)),
+    );
+  }
+
+  /** Takes one job that waits, whatever else does and when it is due: for benches of tests. Null when it does not wait. */
+  claimOne(owner: string, id: JobId): Promise<Claimed | null> {
+    const row = this.#jobs.get(id);
+    if (row === undefined || !waits(row) || this.#isLocked(id)) return Promise.resolve(null);
+    return Promise.resolve(this.#take(row, owner, true, this.#clock()));
   }
 
   /** In how many ms the next job of a queue falls due that is not due yet. */
@@ -460,6 +464,13 @@ export class MemoryStore implements Store {
     const staged = this.#transactions.lockerOfRow(ref.id);
     const version = staged?.rows.get(ref.id);
     if (version !== undefined) staged?.rows.set(ref.id, { ...version, ...change });
+  }
+
+  #take(row: JobRow, owner: string, started: boolean, nowMs: number): Claimed {
+    const next = claimedRow(row, owner, started, nowMs);
+    this.#jobs.put(next);
+    const { id, run, kind, attempt, maxAttempts, args, alone } = next;
+    return { id, run, kind, attempt, maxAttempts, args, alone };
   }
 
   #isLocked(id: JobId): boolean {

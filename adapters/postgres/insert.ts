@@ -105,5 +105,21 @@ export function runIn(tx: Tx, quotedSchema: string): RunStatement {
 
 function toInserted(rows: readonly TxRow[]): Inserted[] {
   // The rows are inserted in the order of the request and numbered as they are, so the ids come in that order.
-  return rows.map((row) => ({ id: String(row.id), existed: false }));
+  return rows.map((row) => ({ id: idOf(row), existed: false }));
+}
+
+/**
+ * The id in a row of an insert. A caller's driver may rename columns; its transaction is then rolled back by the error,
+ * where an id that is none would be stored beside the job.
+ *
+ * @throws {TypeError} the row has no such column.
+ */
+export function idOf(row: TxRow): string {
+  if (row.id !== undefined) return String(row.id);
+  throw new TypeError(
+    `Cannot read the id of a job: the transaction's rows have ${
+      Object.keys(row).join(", ")
+    }, expected the column id ` +
+      `as it is named, without a transform`,
+  );
 }

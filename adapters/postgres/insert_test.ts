@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { RefusedValueError, TransactionConflictError } from "../../ports/errors.ts";
+import type { Tx } from "../../ports/tx.ts";
 import { gate, newJob, withStore } from "./fixture_test.ts";
 
 Deno.test("ids come in the order of the request, and args come back digit by digit", () =>
@@ -51,6 +52,27 @@ Deno.test("in a transaction a job exists if and only if it commits", () =>
       assertEquals((await claim()).length, 0);
     });
     assertEquals((await claim()).map((job) => job.id), [id]);
+  }));
+
+Deno.test("a transaction whose driver renames columns is refused, not read as an id that is none", () =>
+  withStore(async ({ store }) => {
+    for (const unique of [false, true]) {
+      await assertRejects(
+        () =>
+          store.database.transaction(async (tx) => {
+            const shouting: Tx = {
+              unsafe: async (text, params) =>
+                (await tx.unsafe(text, params)).map((row) =>
+                  Object.fromEntries(Object.entries(row).map(([name, value]) => [name.toUpperCase(), value]))
+                ),
+            };
+            await store.insert([newJob({ unique })], shouting);
+          }),
+        TypeError,
+        "expected the column id",
+      );
+    }
+    assertEquals(await store.list({ limit: 10 }), []);
   }));
 
 Deno.test("unique jobs of one call: the key ignores the order of keys, and duplicates share an id", () =>

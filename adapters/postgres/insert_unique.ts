@@ -1,7 +1,7 @@
 import { TransactionConflictError } from "../../ports/errors.ts";
 import type { Inserted, NewJob } from "../../ports/store.ts";
 import type { TxRow } from "../../ports/tx.ts";
-import { columnsOf, type InsertTarget, type RunStatement, wakeParams } from "./insert.ts";
+import { columnsOf, idOf, type InsertTarget, type RunStatement, wakeParams } from "./insert.ts";
 import { arrayLiteral } from "./sql_text.ts";
 
 /**
@@ -110,7 +110,7 @@ function take(rows: readonly TxRow[], open: readonly number[], results: (Inserte
   for (const row of rows) {
     const index = open[Number(row.ord) - 1]!;
     if (row.id === null) unseen.push(index);
-    else results[index] = { id: String(row.id), existed: row.existed === true };
+    else results[index] = { id: idOf(row), existed: row.existed === true };
   }
   return unseen;
 }

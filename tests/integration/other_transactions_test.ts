@@ -151,3 +151,14 @@ for (const [key, make] of Object.entries(MAKERS)) {
       return Promise.resolve();
     }));
 }
+
+Deno.test("pg: a transaction that has ended is refused, where each statement would commit by itself", () =>
+  withScene(MAKERS.pg!, async ({ maker, runtime }) => {
+    let kept: Tx | undefined;
+    await maker.transaction((tx) => {
+      kept = tx;
+      return Promise.resolve();
+    });
+    await assertRejects(() => runtime.with(kept!).enqueue("order.mail"), TypeError, "no transaction is open");
+    assertEquals(await runtime.list(), []);
+  }));

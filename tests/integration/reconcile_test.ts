@@ -65,7 +65,7 @@ async function withOrders(body: (scene: Scene) => Promise<void>, type = "text"):
   }
 }
 
-for (const type of ["text", "bigint"]) {
+for (const type of ["text", "bigint", "varchar(40)"]) {
   Deno.test(`reconcilePending() gives each stranded row one job and stamps it (${type})`, () =>
     withOrders(async ({ spec, enqueue, insert, query, runtime }) => {
       await insert(5);
@@ -176,6 +176,70 @@ Deno.test("reconcilePending() works on a partitioned table", () =>
     assertEquals((await reconcilePending(parts, enqueue)).enqueued, 6);
     assertEquals((await reconcilePending(parts, enqueue)).enqueued, 0);
   }));
+
+Deno.test("rows of a partitioned table that fail each time do not keep the others from their turn", () =>
+  withOrders(async ({ spec, enqueue, database, schema }) => {
+    await database.query("create table {schema}.p (id int, pad text, job text) partition by list (id)");
+    await database.query("create table {schema}.p1 partition of {schema}.p default");
+    await database.query(
+      "insert into {schema}.p select n, repeat('x', 1000) from generate_series(1, 100) as n",
+    );
+    await database.query("analyze {schema}.p");
+    const parts = { ...spec, table: `${schema}.p`, jobColumn: "job", where: "true", batch: 4 };
+    const picky: EnqueueForRow = async (tx, row) => {
+      if (Number(row.id) <= 8) throw new Error("never");
+      return await enqueue(tx, row);
+    };
+    let enqueued = 0;
+    for (let pass = 0; pass < 60 && enqueued === 0; pass++) {
+      enqueued += (await reconcilePending(parts, picky)).enqueued;
+    }
+    assert(enqueued > 0);
+  }));
+
+Deno.test("a row that enqueue() has changed fails, for without a stamp it would get a job with each pass", () =>
+  withOrders(async ({ spec, enqueue, insert, runtime }) => {
+    await insert(1);
+    const told: string[] = [];
+    const log: Log = { ...silentLog, warn: (_event, fields) => void told.push(String(fields?.error)) };
+    const changing: EnqueueForRow = async (tx, row) => {
+      await tx.unsafe(`update ${spec.database.quotedSchema}."Order ""s" set done = done`, []);
+      return await enqueue(tx, row);
+    };
+    const counts = await reconcilePending({ ...spec, log }, changing);
+    assertEquals(counts, { enqueued: 0, rescued: 0, skipped: 0, failed: 1 });
+    assert(told[0]!.includes("could not be stamped"), told[0]);
+    assertEquals(await runtime.list(), []);
+  }));
+
+Deno.test("a condition may end with a comment", () =>
+  withOrders(async ({ spec, enqueue, insert }) => {
+    await insert(1);
+    const commented = { where: "not done -- yet", rescueDeadJobs: true, rescueWhere: "true -- all" };
+    assertEquals((await reconcilePending({ ...spec, ...commented }, enqueue)).enqueued, 1);
+  }));
+
+Deno.test("reconcilePending() refuses a column that holds no id, and a view", () =>
+  withOrders(async ({ spec, enqueue, database, schema }) => {
+    await database.query("create table {schema}.u (id int, done boolean, job uuid, short int)");
+    await database.query("create view {schema}.v as select * from {schema}.u");
+    for (
+      const [change, says] of [
+        [{ table: `${schema}.u`, jobColumn: "job" }, "text, varchar or bigint, not uuid"],
+        [{ table: `${schema}.u`, jobColumn: "short" }, "text, varchar or bigint, not integer"],
+        [{ table: `${schema}.v`, jobColumn: "job" }, "no view"],
+      ] as const
+    ) {
+      await assertRejects(() => reconcilePending({ ...spec, ...change }, enqueue), InvalidOptionError, says);
+    }
+  }));
+
+Deno.test("an id that a short column would cut fails", () =>
+  withOrders(async ({ spec, enqueue, insert, query, schema }) => {
+    await insert(1);
+    await query(`alter sequence "${schema}".job_id_seq restart with 100`);
+    assertEquals((await reconcilePending(spec, enqueue)).failed, 1);
+  }, "varchar(2)"));
 
 Deno.test("reconcilePending() refuses names that are none, and what is not there", () =>
   withOrders(async ({ spec, enqueue }) => {

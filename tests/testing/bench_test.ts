@@ -50,6 +50,33 @@ Deno.test("perform() runs one typed job and leaves the others", async () => {
   await assertRejects(() => bench.perform("mail.zod", {}), InvalidArgsError);
 });
 
+Deno.test("perform() makes the first attempt of its own job, in its kind's queue, whatever else waits there", async () => {
+  let works = false;
+  const seen: unknown[] = [];
+  const kind: Kind = {
+    ...base,
+    name: "flaky",
+    maxAttempts: 3,
+    handler(args, ctx) {
+      seen.push([(args as { name: string }).name, ctx.attempt, ctx.queue]);
+      if (!works) throw new Error("not yet");
+    },
+  };
+  await using bench = createTestBench({ registrars: [{ kinds: [kind] }] });
+  const failed = await bench.perform("flaky", { name: "one" });
+  assertEquals([failed.state, failed.queue], ["retryable", "default"]);
+  bench.advance(3_600_000);
+  works = true;
+  await bench.runtime.pauseQueue("default");
+  const second = await bench.perform("flaky", { name: "two" });
+  assertEquals([second.state, second.attempt], ["completed", 1]);
+  await bench.runtime.resumeQueue("default");
+  assertEquals((await bench.drain()).map(({ id }) => id), [failed.id]);
+  assertEquals(seen, [["one", 1, "default"], ["two", 1, "default"], ["one", 2, "default"]]);
+  const queues = (await bench.runtime.overview()).queues.map(({ queue }) => queue);
+  assertEquals(queues, ["default", "maintenance"]);
+});
+
 Deno.test("completeIn() commits with the transaction of the bench, and a rollback fails the attempt", async () => {
   let commits = true;
   const kind: Kind = {

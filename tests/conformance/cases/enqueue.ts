@@ -60,6 +60,21 @@ export const enqueueCases: readonly Case[] = [
     },
   },
   {
+    name: "a periodic's kind is refused at enqueue, and the error names what runs it",
+    async run(stage) {
+      const periodics = [{ name: "sweep", every: 3_600_000, handler: await stage.handler("echo") }];
+      const runtime = stage.build({ kinds: [stage.kind("known")], periodics });
+      await assertRejects(
+        () => runtime.enqueue("periodic:sweep"),
+        InvalidOptionError,
+        'runPeriodic("sweep")',
+      );
+      const error = await assertRejects(() => runtime.enqueue("periodic:other"), UndeclaredKindError);
+      assert(!error.message.includes("periodic:sweep"), error.message);
+      assertEquals(await runtime.list(), []);
+    },
+  },
+  {
     name: "an undeclared queue is refused at enqueue by a typed error",
     async run(stage) {
       const runtime = stage.build({ kinds: [stage.kind("known")] });
