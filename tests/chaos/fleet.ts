@@ -109,7 +109,7 @@ export class Member implements AsyncDisposable {
     this.#ended = true;
     this.stopOnce();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<boolean>((resolve) => timer = setTimeout(() => resolve(false), 30_000));
+    const late = new Promise<boolean>((resolve) => timer = setTimeout(() => resolve(false), 90_000));
     const inOrder = await Promise.race([this.#running.then(() => true), late]);
     clearTimeout(timer);
     return inOrder;

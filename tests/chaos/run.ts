@@ -19,7 +19,7 @@ import { Tables } from "./tables.ts";
 const MEMBERS = 3;
 const PRODUCERS = 3;
 const SCHEMA = "chaos";
-const START_MS_MAX = 60_000;
+const START_MS_MAX = 180_000;
 const SAMPLE_MS = 1500;
 /** All is done within so long of the last fault, in ms, on a machine that is not busy with others. */
 const RECOVERY_MS_MAX = 60_000;
@@ -175,7 +175,7 @@ async function aftermath(
     });
   }
   const ends = await Promise.all(members.map((member) => member.end()));
-  if (ends.includes(false)) found.push({ rule: "stop", text: "a worker did not end in order within 30 s" });
+  if (ends.includes(false)) found.push({ rule: "stop", text: "a worker did not end in order within 90 s" });
   const { running, workers, marks } = await tables.leftovers();
   if (running + workers + marks > 0) {
     const text =
