@@ -35,7 +35,7 @@ const BACKLOG = `
       limit 1
     ) as oldest_ms,
     (select count(*)::int from {schema}.outbox where poisoned_at is not null) as poisoned,
-    pg_total_relation_size('{schema}.outbox'::regclass)::float8 as bytes`;
+    pg_total_relation_size(($2::text || '.outbox')::regclass)::float8 as bytes`;
 
 const SUMMARY_COLUMNS = `
     id::text, type, subject, owner_id, failures, last_error, fanout::text,
@@ -77,7 +77,7 @@ const FILTER_KEYS = ["type", "subject", "ownerId", "state", "before", "limit"];
 
 /** Counts, ages and sizes. */
 export async function readBacklog(database: Database): Promise<Backlog> {
-  const [row] = await database.query(BACKLOG, [WAITING_COUNTED_MAX]);
+  const [row] = await database.query(BACKLOG, [WAITING_COUNTED_MAX, database.quotedSchema]);
   return {
     waiting: Number(row!.waiting),
     oldestMs: row!.oldest_ms === null ? null : Number(row!.oldest_ms),

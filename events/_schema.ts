@@ -39,6 +39,8 @@ create table {schema}.outbox (
 
 -- What waits for its fan-out, in the order in which the relay takes it.
 create index outbox_waiting on {schema}.outbox (seq) where fanned_out_at is null and poisoned_at is null;
+-- A request that reads what it has written looks for the newest event about a subject.
+create index outbox_subject on {schema}.outbox (subject, id);
 create index outbox_poisoned on {schema}.outbox (id) where poisoned_at is not null;
 
 -- Every set of subscriptions that was ever deployed. The one of the highest version fans out.

@@ -1,6 +1,16 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { InvalidJsonError, InvalidOptionError, TooLargeError, UndeclaredEventTypeError } from "../../mod.ts";
+import {
+  captureChanges,
+  createRuntime,
+  InvalidJsonError,
+  InvalidOptionError,
+  silentLog,
+  TooLargeError,
+  UndeclaredEventTypeError,
+} from "../../mod.ts";
 import { eventually } from "../conformance/eventually.ts";
+import { testDatabaseUrl } from "../support/test_database.ts";
+import { TYPES } from "./support/settings.ts";
 import { Bus, keeping, placed } from "./support/bus.ts";
 
 Deno.test("an event of a committed transaction reaches each matching subscriber once, with all that was recorded", async () => {
@@ -31,6 +41,42 @@ Deno.test("an event of a committed transaction reaches each matching subscriber 
   });
   assertMatch(occurred_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
   assertEquals([orders.got.length, mails.got.length, all.got.length], [1, 0, 1]);
+});
+
+Deno.test("in a schema with a name of quotes and capitals events are recorded, fanned out, read, captured and found", async () => {
+  const url = await testDatabaseUrl();
+  const schema = `It's "odd" ${crypto.randomUUID().slice(0, 8)}`;
+  const orders = keeping("orders");
+  const registrars = [{ eventTypes: TYPES, subscriptions: [orders.subscription] }];
+  await using runtime = createRuntime({ url, schema, registrars, log: silentLog });
+  const { database, events } = runtime;
+  await runtime.migrate();
+  await runtime.start();
+  try {
+    const id = await runtime.recorder.record(placed(1));
+    assert((await events.awaitFanout(id, 20_000)).fannedOut);
+    await eventually(() => orders.got.length === 1, 20_000);
+    assertEquals((await events.latestFor("order:1"))?.id, id);
+    assert((await events.backlog()).bytes > 0);
+    const [capture] = [captureChanges({
+      table: "Odd's",
+      tableSchema: schema,
+      key: ["id"],
+      columns: ["id"],
+      type: "order.placed",
+      schema,
+    })];
+    await database.query(`create table {schema}."Odd's" (id int primary key)`);
+    await database.transaction(async (tx) => {
+      // Several statements go without parameters only.
+      await tx.unsafe(capture.up, []);
+      await tx.unsafe(`insert into ${database.quotedSchema}."Odd's" values (2)`, []);
+    });
+    await eventually(() => orders.got.length === 2, 20_000);
+    assertEquals(orders.got[1]!.subject, "Odd's:2");
+  } finally {
+    await database.query("drop schema {schema} cascade");
+  }
 });
 
 Deno.test("a rolled-back transaction leaves neither row nor event", async () => {
