@@ -7,8 +7,9 @@ const IDENTIFIER_BYTES_MAX = 63;
 /**
  * Checks a schema name. Any valid identifier is accepted, with quotes, capitals and spaces.
  *
- * @throws {InvalidOptionError} it is empty, longer than 63 bytes, holds U+0000 or half a surrogate pair, or
- * PostgreSQL keeps it for itself: `information_schema` and what begins with `pg_`.
+ * @throws {InvalidOptionError} it is empty, longer than 63 bytes, holds U+0000, half a surrogate pair or what stands for
+ * something in our statements (`{schema}`, `$body$`), or PostgreSQL keeps it for itself: `information_schema` and
+ * what begins with `pg_`.
  */
 export function checkSchemaName(name: string): void {
   const refuse = (expected: string) => new InvalidOptionError("schema", name, expected);
@@ -21,6 +22,8 @@ export function checkSchemaName(name: string): void {
     throw refuse(`a name of at most ${IDENTIFIER_BYTES_MAX} bytes, it has ${bytes}`);
   }
   if (name.includes("{schema}")) throw refuse("a name without {schema}, which stands for it in statements");
+  const delimiter = /\$(?:body|name|capture)\$/.exec(name)?.[0];
+  if (delimiter !== undefined) throw refuse(`a name without ${delimiter}, which ends texts in statements`);
   if (name.startsWith("pg_")) {
     throw refuse("a name that does not begin with pg_, which PostgreSQL keeps for itself");
   }

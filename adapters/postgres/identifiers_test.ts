@@ -3,7 +3,7 @@ import { InvalidOptionError } from "../../ports/errors.ts";
 import { channelName, checkSchemaName, migrationLockKey, quoteIdentifier } from "./identifiers.ts";
 
 Deno.test("a schema name may hold quotes, capitals and spaces, up to 63 bytes", () => {
-  for (const name of ["millrace", 'We "said" so', "it's", "a".repeat(63), "ü".repeat(31)]) {
+  for (const name of ["millrace", 'We "said" so', "it's", "a $$ b", "a".repeat(63), "ü".repeat(31)]) {
     checkSchemaName(name);
   }
 });
@@ -18,6 +18,9 @@ Deno.test("a schema name that PostgreSQL would cut or refuse is refused", () => 
       "pg_mine",
       "information_schema",
       "a{schema}",
+      "a$body$b",
+      "a$name$b",
+      "a$capture$b",
       "\ud800",
     ]
   ) {
