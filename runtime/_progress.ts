@@ -9,7 +9,8 @@ const INTERVAL_MS = 250;
 export class Progress {
   readonly #store: Store;
   readonly #log: Log;
-  readonly #pending = new Map<string, ProgressEntry>();
+  #pending = new Map<string, ProgressEntry>();
+  readonly #flying = new Set<ReadonlyMap<string, ProgressEntry>>();
   #lastAt = -Infinity;
   #timer: Timer | undefined;
   #flight: Promise<void> = Promise.resolve();
@@ -28,9 +29,11 @@ export class Progress {
     );
   }
 
-  /** Whether something that a run has told is not written yet. */
+  /** Whether something that a run has told is not written yet. The end of the run would overtake it. */
   isPending({ id, run }: RunRef): boolean {
-    return this.#pending.size > 0 && this.#pending.has(`${id}/${run}`);
+    if (this.#pending.size === 0 && this.#flying.size === 0) return false;
+    const key = `${id}/${run}`;
+    return this.#pending.has(key) || [...this.#flying].some((batch) => batch.has(key));
   }
 
   /** Writes what is pending. Resolves when it is written, or has failed to be. */
@@ -38,12 +41,14 @@ export class Progress {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#lastAt = performance.now();
-    const entries = [...this.#pending.values()];
-    this.#pending.clear();
+    const batch = this.#pending;
+    if (batch.size === 0) return this.#flight;
+    this.#pending = new Map();
+    this.#flying.add(batch);
     // One after the other, or an older word could overwrite a newer one.
-    this.#flight = this.#flight.then(() => this.#store.progress(entries)).catch((error) => {
+    this.#flight = this.#flight.then(() => this.#store.progress([...batch.values()])).catch((error) => {
       this.#log.warn("progress not written, the next word of it will be", { error: errorText(error) });
-    });
+    }).finally(() => this.#flying.delete(batch));
     return this.#flight;
   }
 }
