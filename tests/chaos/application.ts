@@ -1,6 +1,7 @@
 /** What the worker programs of a run work. */
 import "../integration/programs/shift_clock.ts";
 import type { Application } from "../../programs/application.ts";
+import { EVENT_SETTINGS, EVENT_TYPES, makeWebhooks, SUBSCRIPTIONS } from "./events.ts";
 import { note } from "./journal.ts";
 import { KINDS, PERIODICS, QUEUES, SETTINGS } from "./kinds.ts";
 import { markRuntime } from "./runtime_pid.ts";
@@ -24,8 +25,13 @@ function watchMainLoop(): void {
 }
 
 const application: Application = {
-  registrars: [{ kinds: KINDS, periodics: PERIODICS }],
+  registrars: [
+    { kinds: KINDS, periodics: PERIODICS },
+    { eventTypes: EVENT_TYPES, subscriptions: SUBSCRIPTIONS },
+    makeWebhooks().registrar,
+  ],
   queues: QUEUES,
   settings: SETTINGS,
+  events: EVENT_SETTINGS,
 };
 export default application;

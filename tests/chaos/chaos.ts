@@ -65,18 +65,22 @@ async function one(seed: number, seconds: number, keep: boolean): Promise<boolea
   return isWell;
 }
 
-function report({ violations, faults, jobs, executions, duplicates, recoveryMs }: RunResult): void {
+function report(result: RunResult): void {
+  const { violations, faults, jobs, executions, duplicates, recoveryMs, events, deliveries, receipts } =
+    result;
   const made = [...faults].toSorted(([, one], [, other]) => other - one);
   const sum = made.reduce((total, [, count]) => total + count, 0);
   say(`Faults: ${sum} (${made.map(([name, count]) => `${name} ${count}`).join(", ")})`);
   say(
     `Jobs: ${jobs}, handlers started: ${executions}, runs beside another of the same job: ${duplicates}, ` +
+      `events: ${events}, deliveries: ${deliveries} in ${receipts} requests, ` +
       `all done ${(recoveryMs / 1000).toFixed(1)} s after the last fault`,
   );
   const rules = Map.groupBy(violations, ({ rule }) => rule);
   for (const [rule, broken] of rules) say(`BROKEN: ${rule}, ${broken.length} times`);
-  for (const { rule, job, text, history } of violations.slice(0, SHOWN)) {
-    say(`\n${rule}${job === undefined ? "" : ` (job ${job})`}: ${text}`);
+  for (const { rule, job, event, text, history } of violations.slice(0, SHOWN)) {
+    const whose = job !== undefined ? ` (job ${job})` : event !== undefined ? ` (event ${event})` : "";
+    say(`\n${rule}${whose}: ${text}`);
     for (const line of history.slice(0, HISTORY_SHOWN)) say(`    ${line}`);
   }
 }

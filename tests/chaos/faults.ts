@@ -6,6 +6,7 @@ import { descendants } from "../programs/program.ts";
 import { type Member, tryKill } from "./fleet.ts";
 import type { JournalWriter } from "./journal.ts";
 import { SETTINGS } from "./kinds.ts";
+import type { Receiver } from "./receiver.ts";
 import type { Random } from "./random.ts";
 
 /** What the injector can get at. */
@@ -16,6 +17,8 @@ export interface Target {
   readonly server: EmbeddedPostgres;
   /** What stands between the producers and the database. */
   readonly proxy: TcpProxy;
+  /** Where webhooks go. */
+  readonly receiver: Receiver;
   /** The injector's own way to the database. */
   readonly sql: postgres.Sql;
   /** The schema. */
@@ -172,6 +175,11 @@ const FAULTS: readonly Fault[] = [
     name: "server restarted in order",
     weight: 1,
     make: ({ server, journal }, random) => restart(server, null, random.integer(0, 4000), journal),
+  },
+  {
+    name: "receiver away",
+    weight: 2,
+    make: ({ receiver }, random) => receiver.leave(random.integer(500, 8000)),
   },
 ];
 

@@ -58,6 +58,25 @@ export type Event =
   | { readonly what: "enqueued"; readonly id: string }
   /** A transaction was rolled back after this enqueue. */
   | { readonly what: "rolled back"; readonly id: string }
+  /** A record was acknowledged: the event exists. */
+  | { readonly what: "recorded"; readonly event: string }
+  /** A transaction was rolled back after this record. */
+  | { readonly what: "not recorded"; readonly event: string }
+  /** A subscriber's handler was given an event. */
+  | {
+    readonly what: "heard";
+    readonly event: string;
+    readonly subscriber: string;
+    readonly tag: string;
+  }
+  /** A webhook arrived; `answer` is what it is answered next. */
+  | {
+    readonly what: "received";
+    readonly event: string;
+    readonly endpoint: string;
+    readonly signature: string;
+    readonly answer: string;
+  }
   /** A person's cancel was answered. */
   | { readonly what: "cancel"; readonly id: string; readonly result: string }
   /** A person's retry begins; it may fail, and it may have taken effect all the same. */

@@ -11,8 +11,9 @@ export const SETTINGS: Partial<Settings> = {
 };
 
 /** Longer than any fault, so that only what hangs runs into it. */
-const LONG_MS = 90_000;
-const MANY = 30;
+export const LONG_MS = 90_000;
+/** So many attempts that only a fault of the product's spends them all. */
+export const MANY = 30;
 const MIB = 1024 * 1024;
 
 const ACT: string = new URL("./handlers/act.ts", import.meta.url).href;
@@ -29,6 +30,7 @@ export const QUEUES: readonly Queue[] = [
   { name: "default", concurrency: 12 },
   { name: "rough", concurrency: 4 },
   { name: "fast", concurrency: 10 },
+  { name: "webhook", concurrency: 16 },
 ];
 
 /**

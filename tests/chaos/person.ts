@@ -6,6 +6,7 @@ import {
   UniqueConflictError,
 } from "../../ports/mod.ts";
 import { pause } from "../conformance/eventually.ts";
+import { isProducts } from "./check/existence.ts";
 import { PERIODS } from "./kinds.ts";
 import { isOutage, type Shop } from "./producers.ts";
 import type { Random } from "./random.ts";
@@ -54,7 +55,8 @@ export class Person {
 
   async #cancel(state: JobState): Promise<void> {
     const job = await this.#one(state);
-    if (job === null) return;
+    // Nobody would be told of an event whose fan-out or delivery was cancelled, and rightly so.
+    if (job === null || isProducts(job.kind)) return;
     const { result } = await this.#shop.runtime.cancel(job.id);
     this.#shop.journal.write({ what: "cancel", id: job.id, result });
   }

@@ -88,6 +88,11 @@ export function isOutage(error: unknown): boolean {
   return error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError;
 }
 
+/** The same for a transaction: its connection is the producer's own, and breaks as the driver says. */
+export function isExpected(error: unknown): boolean {
+  return isOutage(error) || Reflect.has(error as Error, "code") || isBrokenTransaction(error);
+}
+
 /** Enqueues in every way, one after the other, until it is told to stop. */
 export class Producer {
   readonly #shop: Shop;
@@ -205,8 +210,7 @@ export class Producer {
   }
 
   #failed(error: unknown): void {
-    // A transaction's connection is the producer's own, and breaks as the driver says.
-    if (isOutage(error) || Reflect.has(error as Error, "code") || isBrokenTransaction(error)) return;
+    if (isExpected(error)) return;
     this.#shop.journal.write({ what: "odd", text: String((error as Error).stack ?? error) });
   }
 }

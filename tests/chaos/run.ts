@@ -7,6 +7,16 @@ import { TcpProxy } from "../integration/support/tcp_proxy.ts";
 import { residentBytes } from "../programs/program.ts";
 import type { Violation } from "./check/evidence.ts";
 import { check } from "./check/mod.ts";
+import type { History } from "./check/history.ts";
+import {
+  ENDPOINTS,
+  EVENT_SETTINGS,
+  EVENT_TYPES,
+  EXPOSED,
+  makeWebhooks,
+  SUBSCRIBERS,
+  SUBSCRIPTIONS,
+} from "./events.ts";
 import { Injector } from "./faults.ts";
 import { Member } from "./fleet.ts";
 import { JournalWriter, readJournal } from "./journal.ts";
@@ -14,10 +24,13 @@ import { KINDS, PERIODICS, PERIODS, QUEUES, SETTINGS } from "./kinds.ts";
 import { Person } from "./person.ts";
 import { Producer } from "./producers.ts";
 import { Random } from "./random.ts";
+import { Receiver } from "./receiver.ts";
+import { EventRecorder } from "./recorders.ts";
 import { Tables } from "./tables.ts";
 
 const MEMBERS = 3;
 const PRODUCERS = 3;
+const RECORDERS = 2;
 const SCHEMA = "chaos";
 const START_MS_MAX = 180_000;
 const SAMPLE_MS = 1500;
@@ -52,6 +65,12 @@ export interface RunResult {
   readonly faults: ReadonlyMap<string, number>;
   /** How many jobs were checked. */
   readonly jobs: number;
+  /** How many events were checked. */
+  readonly events: number;
+  /** How many deliveries were checked. */
+  readonly deliveries: number;
+  /** How many requests the receiver got. */
+  readonly receipts: number;
   /** How many handlers were started. */
   readonly executions: number;
   /** How many of these began while another run of the same job still went on, each accounted for. */
@@ -72,12 +91,18 @@ export async function run({ seed, ms, folder, say }: RunOptions): Promise<RunRes
   const proxy = stack.use(new TcpProxy(server.url));
   const sql = postgres(server.url, { max: 2, onnotice: () => {}, fetch_types: false, prepare: false });
   stack.defer(() => sql.end({ timeout: 2 }));
+  const webhooks = makeWebhooks();
   const runtime = createRuntime({
     url: proxy.url,
     schema: SCHEMA,
-    registrars: [{ kinds: KINDS, periodics: PERIODICS }],
+    registrars: [
+      { kinds: KINDS, periodics: PERIODICS },
+      { eventTypes: EVENT_TYPES, subscriptions: SUBSCRIPTIONS },
+      webhooks.registrar,
+    ],
     queues: QUEUES,
     settings: SETTINGS,
+    events: EVENT_SETTINGS,
     poolSize: POOL,
     log: silentLog,
   });
@@ -100,14 +125,34 @@ export async function run({ seed, ms, folder, say }: RunOptions): Promise<RunRes
     (_, n) => new Producer(shop, random.fork(), `producer ${n + 1}`),
   );
   const person = new Person(shop, random.fork());
-  const injector = new Injector({ members, server, proxy, sql, schema: SCHEMA, journal }, random.fork());
+  const injectorsRandom = random.fork();
+  const receiver = stack.use(new Receiver(journal, random.fork()));
+  await receiver.start();
+  for (const { name, ...draft } of ENDPOINTS) {
+    const { secret } = await webhooks.create({
+      ...draft,
+      url: receiver.url(name),
+      eventTypes: ["fact.*"],
+      description: name,
+    });
+    receiver.expect(name, secret);
+  }
+  const recorders = Array.from(
+    { length: RECORDERS },
+    (_, n) => new EventRecorder(shop, random.fork(), `recorder ${n + 1}`),
+  );
+  const injector = new Injector(
+    { members, server, proxy, receiver, sql, schema: SCHEMA, journal },
+    injectorsRandom,
+  );
   const sampler = new Sampler(tables);
-  for (const part of [...producers, person, injector, sampler]) part.start();
+  for (const part of [...producers, ...recorders, person, injector, sampler]) part.start();
   await pause(ms);
   await injector.stop();
+  receiver.recover();
   const calmAt = performance.now();
   journal.write({ what: "fault", name: "no more faults" });
-  await Promise.all([...producers, person].map((part) => part.stop()));
+  await Promise.all([...producers, ...recorders, person].map((part) => part.stop()));
   const left = await drain(tables, say);
   const recoveryMs = Math.round(performance.now() - calmAt);
   const after = await aftermath(members, tables, recoveryMs, left);
@@ -117,21 +162,36 @@ export async function run({ seed, ms, folder, say }: RunOptions): Promise<RunRes
   const { violations, history } = check({
     ...{ lines, jobs, effects, orders, periods: PERIODS, lostAfterMs: SETTINGS.lostAfterMs! },
     sharedKeys: sampler.found,
+    events: await tables.events(),
+    facts: await tables.facts(),
+    deliveries: await tables.deliveries(),
+    subscribers: SUBSCRIBERS,
+    endpoints: ENDPOINTS,
+    exposed: EXPOSED,
   });
   return {
     violations: [...violations, ...after].map((each) => ({
       ...each,
-      history: each.job === undefined ? [] : [
-        JSON.stringify(history.jobs.get(each.job) ?? "no row"),
-        ...history.tell(each.job),
-      ],
+      history: historyOf(history, each),
     })),
     faults: injector.counts,
     jobs: jobs.length,
+    events: history.events.size,
+    deliveries: history.evidence.deliveries.length,
+    receipts: lines.filter(({ what }) => what === "received").length,
     executions: history.byName.size,
     duplicates: history.duplicates(),
     recoveryMs,
   };
+}
+
+function historyOf(history: History, { job, event }: Violation): string[] {
+  return [
+    ...(job === undefined ? [] : [JSON.stringify(history.jobs.get(job) ?? "no row"), ...history.tell(job)]),
+    ...(event === undefined
+      ? []
+      : [JSON.stringify(history.events.get(event) ?? "no row"), ...history.tellEvent(event)]),
+  ];
 }
 
 /** Waits until nothing is left but what the periodics will always bring. Resolves to how many jobs are stuck. */

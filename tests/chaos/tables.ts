@@ -1,14 +1,15 @@
 import type postgres from "postgres";
-import type { JobRow } from "./check/evidence.ts";
+import type { DeliveryRow, EventRow, JobRow } from "./check/evidence.ts";
 
 /** The run's own tables. */
 const CREATE = `
   create table {schema}.chaos_order (tag text primary key);
+  create table {schema}.chaos_fact (tag text primary key);
   create table {schema}.chaos_effect (job_id bigint not null, execution text not null)`;
 
 const JOBS = `
   select
-    id::text, kind, state, attempt, max_attempts, run, snoozes, args ->> 'tag' as tag,
+    id::text, kind, state, attempt, max_attempts, run, snoozes, args ->> 'tag' as tag, args ->> 'event_id' as event,
     encode(unique_key, 'hex') as key,
     coalesce(errors, '[]')::text as errors, output ->> 'execution' as output,
     extract(epoch from enqueued_at) * 1000 as enqueued_at, extract(epoch from finished_at) * 1000 as finished_at
@@ -36,7 +37,24 @@ const SHARED_KEYS = `
   having count(*) > 1`;
 
 const LEFT = `
-  select count(*)::int as left from {schema}.job where not starts_with(kind, 'periodic:')`;
+  select (
+    (select count(*) from {schema}.job where not starts_with(kind, 'periodic:'))
+    + (select count(*) from {schema}.outbox where fanned_out_at is null and poisoned_at is null)
+    + (select count(*) from {schema}.webhook_delivery where state = 'waiting')
+  )::int as left`;
+
+const EVENTS = `
+  select id::text, seq::text, type, subject, data ->> 'tag' as tag, fanout::text as fanout, last_error
+  from {schema}.outbox
+  order by seq`;
+
+/** An endpoint's description is the name that the run gave it. */
+const DELIVERIES = `
+  select endpoint.description as endpoint, message_id::text as event, seq::text, state, reason
+  from {schema}.webhook_delivery as delivery
+  join {schema}.webhook_endpoint as endpoint on endpoint.id = delivery.endpoint_id
+  where replay = ''
+  order by seq`;
 
 /** What a run reads of its database. */
 export class Tables {
@@ -66,6 +84,7 @@ export class Tables {
       snoozes: row.snoozes,
       tag: row.tag,
       key: row.key,
+      event: row.event,
       errors: JSON.parse(row.errors),
       output: row.output,
       enqueuedAt: Number(row.enqueued_at),
@@ -84,12 +103,41 @@ export class Tables {
     return (await this.#query(`select tag from {schema}.chaos_order`)).map((row) => row.tag);
   }
 
+  /** Every event. */
+  async events(): Promise<EventRow[]> {
+    return (await this.#query(EVENTS)).map((row) => ({
+      id: row.id,
+      seq: Number(row.seq),
+      type: row.type,
+      subject: row.subject,
+      tag: row.tag,
+      fanout: row.fanout === null ? null : JSON.parse(row.fanout),
+      lastError: row.last_error,
+    }));
+  }
+
+  /** The tags of the facts. */
+  async facts(): Promise<string[]> {
+    return (await this.#query(`select tag from {schema}.chaos_fact`)).map((row) => row.tag);
+  }
+
+  /** Every delivery. */
+  async deliveries(): Promise<DeliveryRow[]> {
+    return (await this.#query(DELIVERIES)).map((row) => ({
+      endpoint: row.endpoint,
+      event: row.event,
+      seq: Number(row.seq),
+      state: row.state,
+      reason: row.reason,
+    }));
+  }
+
   /** Unique keys that two jobs hold now. */
   async sharedKeys(): Promise<string[]> {
     return (await this.#query(SHARED_KEYS)).map((row) => `jobs ${row.ids} share the key ${row.key}`);
   }
 
-  /** How many jobs have not ended, beside the periodics'. */
+  /** How many jobs, fan-outs and deliveries have not ended, beside the periodics'. */
   async left(): Promise<number> {
     return (await this.#query(LEFT))[0]!.left;
   }

@@ -1,4 +1,5 @@
 import type { JobRow, Violation } from "./evidence.ts";
+import { isProducts } from "./existence.ts";
 import type { Execution, History } from "./history.ts";
 
 type AttemptError = JobRow["errors"][number];
@@ -19,7 +20,7 @@ export function attempts(history: History): Violation[] {
 }
 
 function counted(history: History, job: JobRow): Violation[] {
-  const { id, state, attempt, maxAttempts, errors, snoozes, run } = job;
+  const { id, kind, state, attempt, maxAttempts, errors, snoozes, run } = job;
   const found: Violation[] = [];
   const say = (text: string) => found.push({ rule: "attempts", job: id, text });
   errors.forEach((error, index) => {
@@ -30,7 +31,9 @@ function counted(history: History, job: JobRow): Violation[] {
   if (attempt > maxAttempts) say(`it had ${attempt} attempts of ${maxAttempts}`);
   if (run < attempt + snoozes) say(`${run} runs are fewer than ${attempt} attempts and ${snoozes} snoozes`);
   const thrown = history.of(id).filter(({ ending }) => ending === "snooze").length;
-  if (snoozes > thrown) say(`it was snoozed ${snoozes} times, and its handler asked for it ${thrown} times`);
+  if (snoozes > thrown && !isProducts(kind)) {
+    say(`it was snoozed ${snoozes} times, and its handler asked for it ${thrown} times`);
+  }
   // A retry adds attempts to one that completed, or was cancelled in the middle of an attempt.
   const retries = history.retriesOf(id);
   const withoutError = attempt - errors.length;
@@ -50,11 +53,12 @@ function isJustified(history: History, job: JobRow, error: AttemptError): boolea
   switch (error.class) {
     case "error":
       // The transaction of `completeIn` is the handler's own, and breaks with its connection.
-      return ended("throw") || job.kind.startsWith("effect");
+      return ended("throw") || job.kind.startsWith("effect") || isProducts(job.kind);
     case "discarded":
       return ended("discard");
     case "timeout":
-      return job.kind.startsWith("slow");
+      // What the product's own wait for may be away for longer than they may take.
+      return job.kind.startsWith("slow") || isProducts(job.kind);
     case "memory":
       return ended("allocate");
     case "crash":

@@ -21,6 +21,8 @@ export interface JobRow {
   readonly tag: string | null;
   /** Its unique key; null when it has none. */
   readonly key: string | null;
+  /** The event that its args tell of; null when they tell of none. */
+  readonly event: string | null;
   /** Its failed attempts. */
   readonly errors: readonly { readonly attempt: number; readonly class: FailureClass; readonly at: string }[];
   /** Which execution's output was kept. */
@@ -29,6 +31,38 @@ export interface JobRow {
   readonly enqueuedAt: number;
   /** When it ended, ms since the epoch; null when it has not. */
   readonly finishedAt: number | null;
+}
+
+/** An event as the outbox has it at the end. */
+export interface EventRow {
+  /** The id. */
+  readonly id: string;
+  /** Its place in the order of recording. */
+  readonly seq: number;
+  /** The type. */
+  readonly type: string;
+  /** What it is about. */
+  readonly subject: string;
+  /** The tag of its data. */
+  readonly tag: string;
+  /** Each subscriber's job; null until it was fanned out. */
+  readonly fanout: Readonly<Record<string, string>> | null;
+  /** Why it could not be fanned out, if it ever could not. */
+  readonly lastError: string | null;
+}
+
+/** A delivery as the tables have it at the end. */
+export interface DeliveryRow {
+  /** The name of the endpoint. */
+  readonly endpoint: string;
+  /** The event. */
+  readonly event: string;
+  /** Its place in the order of the fan-out. */
+  readonly seq: number;
+  /** The state. */
+  readonly state: string;
+  /** Why it was discarded; null when it was not. */
+  readonly reason: string | null;
 }
 
 /** All that is known of a run when it is over: what happened, and what the tables say. */
@@ -41,6 +75,22 @@ export interface Evidence {
   readonly effects: readonly { readonly jobId: string; readonly execution: string }[];
   /** The tags of the orders that were committed. */
   readonly orders: readonly string[];
+  /** Every event. */
+  readonly events: readonly EventRow[];
+  /** The tags of the facts that were committed. */
+  readonly facts: readonly string[];
+  /** Who is to be told, and of what. */
+  readonly subscribers: readonly {
+    readonly name: string;
+    readonly types: readonly string[];
+    readonly coalesces: boolean;
+  }[];
+  /** Where webhooks go. */
+  readonly endpoints: readonly { readonly name: string; readonly ordered: boolean }[];
+  /** The types that leave the house. */
+  readonly exposed: readonly string[];
+  /** Every delivery. */
+  readonly deliveries: readonly DeliveryRow[];
   /** The periods of the periodics, in ms, by name. */
   readonly periods: Readonly<Record<string, number>>;
   /** After how long without a heartbeat a process counts as lost, in ms. */
@@ -55,6 +105,8 @@ export interface Violation {
   readonly rule: string;
   /** The job, if it is one's. */
   readonly job?: string;
+  /** The event, if it is one's. */
+  readonly event?: string;
   /** What was seen. */
   readonly text: string;
 }

@@ -46,6 +46,11 @@ function orders({ evidence }: History): Violation[] {
   ];
 }
 
+/** Whether a kind is the product's own: its handlers write nothing down, and fail as connections and receivers do. */
+export function isProducts(kind: string): boolean {
+  return /^(periodic:)?(outbox|webhooks?)\./.test(kind);
+}
+
 /** Whether a kind is a periodic's. */
 export function isPeriodic(kind: string): boolean {
   return kind.startsWith("periodic:");

@@ -1,5 +1,5 @@
 import type { Ending, Line } from "../journal.ts";
-import type { Evidence, JobRow } from "./evidence.ts";
+import type { EventRow, Evidence, JobRow } from "./evidence.ts";
 
 /** One run of a handler, as the journal tells it. Places are indexes of lines: they order what happened. */
 export interface Execution {
@@ -34,6 +34,7 @@ interface Outage {
 export class History {
   readonly evidence: Evidence;
   readonly jobs: ReadonlyMap<string, JobRow>;
+  readonly events: ReadonlyMap<string, EventRow>;
   /** By job, in the order of their starts. */
   readonly executions: Map<string, Execution[]> = new Map();
   readonly byName: Map<string, Execution> = new Map();
@@ -49,6 +50,7 @@ export class History {
   constructor(evidence: Evidence) {
     this.evidence = evidence;
     this.jobs = new Map(evidence.jobs.map((job) => [job.id, job]));
+    this.events = new Map(evidence.events.map((event) => [event.id, event]));
     evidence.lines.forEach((line, place) => this.#read(line, place));
   }
 
@@ -103,7 +105,12 @@ export class History {
       if ("id" in line) return line.id === id;
       return place >= from && "pid" in line && (line.pid === null || processes.has(line.pid));
     });
-    return told.map((line) => JSON.stringify({ ...line, at: new Date(line.at).toISOString() }));
+    return told.map(lineText);
+  }
+
+  /** What the journal tells of an event, for a person. */
+  tellEvent(id: string): string[] {
+    return this.evidence.lines.filter((line) => "event" in line && line.event === id).map(lineText);
   }
 
   #read(line: Line, place: number): void {
@@ -156,6 +163,10 @@ export class History {
         push(this.cancels, line.id, { place, result: line.result });
     }
   }
+}
+
+function lineText(line: Line): string {
+  return JSON.stringify({ ...line, at: new Date(line.at).toISOString() });
 }
 
 function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {

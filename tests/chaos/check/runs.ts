@@ -1,4 +1,5 @@
 import type { JobRow, Violation } from "./evidence.ts";
+import { isProducts } from "./existence.ts";
 import type { Execution, History } from "./history.ts";
 
 /** How many runs there are, which of them may be at once, and whose result counts. */
@@ -14,7 +15,8 @@ export function runs(history: History): Violation[] {
     found.push(...overlaps(history, executions), ...result(history, job, executions));
   }
   for (const job of history.evidence.jobs) {
-    if (job.state !== "completed" || job.kind.startsWith("effect") || history.of(job.id).length > 0) continue;
+    if (job.state !== "completed" || job.kind.startsWith("effect") || isProducts(job.kind)) continue;
+    if (history.of(job.id).length > 0) continue;
     found.push({ rule: "completed without a run", job: job.id, text: "no handler of it ever started" });
   }
   return found;

@@ -1,0 +1,104 @@
+import { Buffer } from "node:buffer";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { WebhookVerificationError, WebhookVerifier } from "../../events/webhooks/verify.ts";
+import { pause } from "../conformance/eventually.ts";
+import type { JournalWriter } from "./journal.ts";
+import type { Random } from "./random.ts";
+
+/** How a request is answered. */
+export type Answer = "200" | "500" | "503" | "reset" | "slow" | "too slow";
+
+const ANSWERS: readonly { readonly answer: Answer; readonly weight: number }[] = [
+  { answer: "200", weight: 80 },
+  { answer: "500", weight: 6 },
+  { answer: "503", weight: 4 },
+  { answer: "reset", weight: 4 },
+  { answer: "slow", weight: 4 },
+  { answer: "too slow", weight: 1 },
+];
+const SLOW_MS = 700;
+/** Longer than the sender waits. */
+const TOO_SLOW_MS = 4000;
+
+/** A server of somebody else's: it verifies and writes down what it gets, and answers at random. */
+export class Receiver implements AsyncDisposable {
+  readonly #journal: JournalWriter;
+  readonly #random: Random;
+  readonly #verifiers = new Map<string, WebhookVerifier>();
+  readonly #server: Server;
+  readonly #under = new Set<Promise<void>>();
+  #away = false;
+  #wellNow = false;
+
+  constructor(journal: JournalWriter, random: Random) {
+    this.#journal = journal;
+    this.#random = random;
+    this.#server = createServer((request, response) => {
+      const answered: Promise<void> = this.#serve(request, response)
+        .catch(() => void response.destroy())
+        .finally(() => this.#under.delete(answered));
+      this.#under.add(answered);
+    });
+  }
+
+  /** Listens on a free port of 127.0.0.1. */
+  async start(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+  }
+
+  /** Where an endpoint is. */
+  url(name: string): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/${name}`;
+  }
+
+  /** What an endpoint is signed with. */
+  expect(name: string, secret: string): void {
+    this.#verifiers.set(name, new WebhookVerifier(secret));
+  }
+
+  /** Breaks every request for a while. */
+  async leave(ms: number): Promise<void> {
+    this.#away = true;
+    await pause(ms);
+    this.#away = false;
+  }
+
+  /** From now on all is answered well. */
+  recover(): void {
+    this.#wellNow = true;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    await Promise.all(this.#under);
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const answer = this.#wellNow ? "200" : this.#away ? "reset" : this.#random.weighted(ANSWERS).answer;
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const name = request.url!.slice(1);
+    const event = String(request.headers["webhook-id"]);
+    const signature = await this.#verify(name, request, Buffer.concat(chunks));
+    // Written before it is answered: no sender can know of it earlier.
+    this.#journal.write({ what: "received", event, endpoint: name, signature, answer });
+    if (answer === "reset") return void request.socket.destroy();
+    if (answer === "slow") await pause(SLOW_MS);
+    if (answer === "too slow") await pause(TOO_SLOW_MS);
+    if (answer === "503") response.setHeader("retry-after", "1");
+    response.statusCode = answer === "500" || answer === "503" ? Number(answer) : 200;
+    response.end();
+  }
+
+  async #verify(name: string, request: IncomingMessage, body: Uint8Array): Promise<string> {
+    try {
+      const { id, json } = await this.#verifiers.get(name)!.verify({ headers: request.headers, body });
+      return json().id === id ? "right" : "its body is another event's";
+    } catch (error) {
+      if (error instanceof WebhookVerificationError) return error.reason;
+      throw error;
+    }
+  }
+}
