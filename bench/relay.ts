@@ -80,7 +80,11 @@ async function transact({ url, ms }: RelayBenchOptions, way: "bare" | "recording
         const [row] = await tx.unsafe(insert, ["a note"], { prepare: true });
         const draft = { type: TYPE.type, subject: `order:${row!.id}`, data: { order: Number(row!.id) } };
         if (way === "recording") await runtime.recorder.with(tx).record(draft);
-        else await tx.unsafe(bare, [draft.type, draft.subject, null, JSON.stringify(draft.data)]);
+        else {
+          await tx.unsafe(bare, [draft.type, draft.subject, null, JSON.stringify(draft.data)], {
+            prepare: true,
+          });
+        }
       });
       count++;
     }

@@ -51,7 +51,9 @@ export class OutboxRecorder implements Recorder {
       return;
     }
     checkTx(tx, "record");
-    this.#run = (text, params) => tx.unsafe(text.replaceAll("{schema}", () => database.quotedSchema), params);
+    // Prepared, where the driver keeps such: parsing and planning would take longer than the insert.
+    this.#run = (text, params) =>
+      tx.unsafe(text.replaceAll("{schema}", () => database.quotedSchema), params, { prepare: true });
   }
 
   with(tx: Tx): Recorder {
