@@ -7,6 +7,7 @@ import {
 } from "../ports/mod.ts";
 import { errorText, levelOf } from "./_error_text.ts";
 import type { Timer } from "./_timer.ts";
+import { within } from "./_within.ts";
 
 /** The most runs that one statement ends. */
 const BATCH_MAX = 1000;
@@ -76,12 +77,7 @@ export class Settler {
   /** Resolves when all is written: true, or false when that took too long and the rest is given up. */
   async drain(maxMs: number): Promise<boolean> {
     if (this.#unsettled > 0) {
-      let timer: Timer | undefined;
-      await Promise.race([
-        new Promise<void>((resolve) => this.#idle.push(resolve)),
-        new Promise<void>((resolve) => timer = setTimeout(resolve, maxMs)),
-      ]);
-      clearTimeout(timer);
+      await within(new Promise<void>((resolve) => this.#idle.push(resolve)), maxMs);
     }
     this.#abandoned = true;
     clearTimeout(this.#timer);

@@ -1,16 +1,13 @@
 import {
   type CancelResult,
-  compose,
   type Composition,
   CompositionError,
   type CompositionInput,
-  type Declared,
   type EnqueueOptions,
   type EnqueueRequest,
   type Executor,
   type ExecutorStats,
   guardLog,
-  InvalidOptionError,
   isFinal,
   type JobDetail,
   type JobFilter,
@@ -23,7 +20,6 @@ import {
   MAINTENANCE_QUEUE,
   type NewJob,
   type Overview,
-  PERIODIC_PREFIX,
   type PeriodicStatus,
   type Runtime,
   RuntimeStateError,
@@ -38,8 +34,8 @@ import {
   UndeclaredQueueError,
   type WaitResult,
 } from "../ports/mod.ts";
+import { checkedOptions, declaredOf, workedQueues } from "./_checked_options.ts";
 import { errorText, levelOf } from "./_error_text.ts";
-import type { Timer } from "./_timer.ts";
 import { Gatherer } from "./_gatherer.ts";
 import { Heart } from "./_heart.ts";
 import { JobsInTransaction } from "./_jobs.ts";
@@ -54,7 +50,8 @@ import { Signaller } from "./_signaller.ts";
 import { SuspectTurn } from "./_suspects.ts";
 import { Ticker } from "./_ticker.ts";
 import { Waiters } from "./_waiters.ts";
-import { resolveSettings, type Settings } from "./settings.ts";
+import { within } from "./_within.ts";
+import type { Settings } from "./settings.ts";
 
 /** The most rows that one step of retention deletes. */
 const PURGE_STEP = 1000;
@@ -144,7 +141,7 @@ class StoreRuntime implements WorkingRuntime {
   constructor(options: RuntimeOptions) {
     const { store, executor, schedule } = options;
     const log = guardLog(options.log ?? silentLog);
-    const { composition, settings } = check(options);
+    const { composition, settings } = checkedOptions(options);
     this.composition = composition;
     this.#services = options.services ?? [];
     this.#settings = settings;
@@ -518,60 +515,7 @@ class StoreRuntime implements WorkingRuntime {
   }
 }
 
-/** Checks all that was handed over, and tells of all faults at once. */
-function check(options: RuntimeOptions): { composition: Composition; settings: Settings } {
-  const [composition, settings] = [
-    attempt(() => compose(options, options.schedule)),
-    attempt(() => resolveSettings(options.settings)),
-  ];
-  if (composition.ok && settings.ok) return { composition: composition.value, settings: settings.value };
-  if (composition.ok) throw (settings as Failed).error;
-  const { error } = composition;
-  if (settings.ok || !(error instanceof CompositionError)) throw error;
-  throw new CompositionError([...error.faults, errorText(settings.error)]);
-}
-
-type Failed = { readonly ok: false; readonly error: unknown };
-
-function attempt<T>(make: () => T): { readonly ok: true; readonly value: T } | Failed {
-  try {
-    return { ok: true, value: make() };
-  } catch (error) {
-    return { ok: false, error };
-  }
-}
-
-/** What others may enqueue beside the runtime. */
-function declaredOf(composition: Composition): Declared {
-  const kinds = [...composition.kinds.values()].filter(({ name }) => !name.startsWith(PERIODIC_PREFIX));
-  return {
-    kinds: kinds.map(({ name, queue, maxAttempts }) => ({ name, queue, maxAttempts })),
-    queues: [...composition.queues.keys()],
-  };
-}
-
-/** Which queues this process works. */
-function workedQueues(composition: Composition, asked: readonly string[] | undefined): string[] {
-  const declared = [...composition.queues.keys()];
-  if (asked?.length === 0) throw new InvalidOptionError("work", "[]", "at least one queue");
-  for (const queue of asked ?? []) {
-    if (!composition.queues.has(queue)) throw new UndeclaredQueueError(queue, declared);
-  }
-  return asked === undefined ? declared : [...new Set(asked)];
-}
-
 /** How long the next step of the end may take. Without a database every step would take all of its time. */
 function closeMs(deadline: number): number {
   return Math.min(CLOSE_MS, Math.max(CLOSE_MS_MIN, deadline - performance.now()));
-}
-
-/** Whether something ends within a bound. A failure counts as an end. */
-async function within(what: Promise<unknown>, maxMs: number): Promise<boolean> {
-  let timer: Timer | undefined;
-  const late = new Promise<boolean>((resolve) =>
-    timer = setTimeout(() => resolve(false), Math.max(0, maxMs))
-  );
-  const ended = await Promise.race([what.then(() => true, () => true), late]);
-  clearTimeout(timer);
-  return ended;
 }
