@@ -56,7 +56,9 @@ export async function newJobs(
   if (!Array.isArray(requests)) {
     throw new InvalidOptionError("requests", requests, "a list of { kind, args?, ... }");
   }
-  return await Promise.all(requests.map((request) => newJob(composition, request)));
+  const jobs = requests.map((request) => newJob(composition, request));
+  // Nearly always none is a promise, and a promise for each of thousands would cost as much as the checks.
+  return jobs.some((job) => job instanceof Promise) ? await Promise.all(jobs) : jobs as NewJob[];
 }
 
 /** Checks a filter: one that is misspelt would show every job, or none. */

@@ -32,6 +32,14 @@ const INSERT_ROWS = `
 
 const INSERT = `${INSERT_ROWS} returning id`;
 
+/** The same for jobs that differ in their args alone and are due now, as those of a burst mostly are: half the work. */
+const INSERT_ALIKE = `
+  insert into {schema}.job (kind, queue, priority, max_attempts, args, scheduled_at)
+  select $1::text, $2::text, $3::text::smallint, $4::text::int, args::jsonb, clock_timestamp()
+  from unnest($5::text::text[]) with ordinality as given (args, ord)
+  order by ord
+  returning id`;
+
 /** The same, and wakes the queues of what is due now, except those that someone is claiming from without a pause. */
 const INSERT_AND_WAKE = `
   with inserted as (
@@ -73,7 +81,18 @@ export async function insertJobs(
 ): Promise<Inserted[]> {
   if (jobs.length === 0) return [];
   if (jobs.some((job) => job.unique)) return await insertUnique(run, target, jobs, false);
-  return toInserted(await run(INSERT, columnsOf(jobs)));
+  if (!areAlike(jobs)) return toInserted(await run(INSERT, columnsOf(jobs)));
+  const { kind, queue, priority, maxAttempts } = jobs[0]!;
+  const args = arrayLiteral(jobs.map((job) => job.args));
+  return toInserted(await run(INSERT_ALIKE, [kind, queue, String(priority), String(maxAttempts), args]));
+}
+
+function areAlike(jobs: readonly NewJob[]): boolean {
+  const first = jobs[0]!;
+  return jobs.every((job) =>
+    job.runAt === null && job.kind === first.kind && job.queue === first.queue &&
+    job.priority === first.priority && job.maxAttempts === first.maxAttempts
+  );
 }
 
 /** Writes jobs through a caller's transaction and wakes their queues at its commit. */
