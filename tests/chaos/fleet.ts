@@ -65,6 +65,11 @@ export class Member implements AsyncDisposable {
     return this.#supervisor?.pid ?? null;
   }
 
+  /** Whether there is a worker that has said that it started. */
+  get isUp(): boolean {
+    return this.#worker !== null && this.#stable.has(this.#worker);
+  }
+
   /** How often a worker has said that it started. */
   get started(): number {
     return this.#started;

@@ -39,7 +39,7 @@ export class EventRecorder {
   async #run(): Promise<void> {
     while (!this.#stopped) {
       await this.#record().catch((error) => this.#failed(error));
-      await pause(this.#random.integer(50, 500));
+      await pause(this.#random.integer(20, 300));
     }
   }
 

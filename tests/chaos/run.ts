@@ -38,6 +38,8 @@ const SAMPLE_MS = 1500;
 const RECOVERY_MS_MAX = 60_000;
 /** Runnable processes per core above which a machine is: then only the end is asked for, not when it comes. */
 const BUSY_LOAD = 3;
+/** So long after the last fault the receiver still fails at random, in ms: much is only delivered then. */
+const RECEIVER_FAILS_MS = 15_000;
 /** So long a run waits before it says that jobs are stuck, in ms. */
 const DRAIN_MS_MAX = 240_000;
 /** The pool of each worker program. */
@@ -149,12 +151,13 @@ export async function run({ seed, ms, folder, say }: RunOptions): Promise<RunRes
   for (const part of [...producers, ...recorders, person, injector, sampler]) part.start();
   await pause(ms);
   await injector.stop();
-  receiver.recover();
   const calmAt = performance.now();
   journal.write({ what: "fault", name: "no more faults" });
   await Promise.all([...producers, ...recorders, person].map((part) => part.stop()));
+  const recovering = pause(RECEIVER_FAILS_MS).then(() => receiver.recover());
   const left = await drain(tables, say);
   const recoveryMs = Math.round(performance.now() - calmAt);
+  await recovering;
   const after = await aftermath(members, tables, recoveryMs, left);
   const [jobs, effects, orders] = [await tables.jobs(), await tables.effects(), await tables.orders()];
   await sampler.stop();
