@@ -1,13 +1,15 @@
 /**
  * How fast one process fans out a backlog of events to one subscriber, and what recording an event costs a business
- * transaction beside a bare insert of the same row, with a relay at work in both cases. Run with `deno task bench:relay`.
+ * transaction beside a bare insert of the same row, with a relay at work in both cases; and what a bulk update costs whose
+ * rows a trigger records, beside the same update and one insert of the same events. Run with `deno task bench:relay`.
  * Rounds are interleaved, medians are printed: only the ratios mean something on another machine.
  *
  * @module
  */
 import postgres from "postgres";
+import { median } from "./figures.ts";
 import { startEmbedded } from "../embedded/mod.ts";
-import { createRuntime, type PostgresRuntime, silentLog } from "../mod.ts";
+import { captureChanges, createRuntime, type PostgresRuntime, silentLog } from "../mod.ts";
 
 /** What was measured. */
 export interface RelayResult {
@@ -17,6 +19,8 @@ export interface RelayResult {
   readonly bare: readonly number[];
   /** Business transactions per second that record an event. */
   readonly recording: readonly number[];
+  /** How long an update of 10,000 rows takes whose rows a trigger records, of the update and an insert of the events. */
+  readonly capture: readonly number[];
 }
 
 /** What {@linkcode measureRelay} measures. */
@@ -33,15 +37,24 @@ export interface RelayBenchOptions {
 
 const CONNECTIONS = 10;
 const TYPE = { type: "order.placed", description: "An order was placed", subject: "its id" };
+const BULK_ROWS = 10_000;
+/** Bulk updates of a round; the first ones find cold pages. */
+const BULK_UPDATES = 15;
 const NOOP = { name: "noop", types: ["order.*"], handler: () => {} };
 
 /** Measures the fan-out and both transactions in every round. */
 export async function measureRelay(options: RelayBenchOptions): Promise<RelayResult> {
-  const result = { fanout: [] as number[], bare: [] as number[], recording: [] as number[] };
+  const result = {
+    fanout: [] as number[],
+    bare: [] as number[],
+    recording: [] as number[],
+    capture: [] as number[],
+  };
   for (let round = 0; round < options.rounds; round++) {
     if (options.events > 0) result.fanout.push(await fanOut(options));
     const order = round % 2 === 0 ? ["bare", "recording"] as const : ["recording", "bare"] as const;
     for (const way of order) result[way].push(await transact(options, way));
+    result.capture.push(await captureRatio(options));
   }
   return result;
 }
@@ -99,6 +112,36 @@ async function transact({ url, ms }: RelayBenchOptions, way: "bare" | "recording
   return Math.round(await during(ms) * 1000 / ms);
 }
 
+async function captureRatio({ url }: RelayBenchOptions): Promise<number> {
+  await using bench = await Bench.open(url, {});
+  const { sql, schema } = bench;
+  for (const table of ["plain", "captured"]) {
+    await sql.unsafe(`create table ${schema}.${table} (id int primary key, status text, total int)`);
+    await sql.unsafe(
+      `insert into ${schema}.${table} select n, 'new', 0 from generate_series(1, ${BULK_ROWS}) as n`,
+    );
+  }
+  const columns = ["status", "total"];
+  const watched = { table: "captured", tableSchema: schema, key: ["id"], columns, type: TYPE.type, schema };
+  await sql.unsafe(captureChanges(watched).up);
+  const ratios: number[] = [];
+  for (let index = 0; index < BULK_UPDATES; index++) {
+    const began = performance.now();
+    await sql.begin(async (tx) => {
+      await tx.unsafe(`update ${schema}.plain set total = total + 1`);
+      await tx.unsafe(
+        `insert into ${schema}.outbox (type, subject, data)
+         select '${TYPE.type}', 'plain:' || id, jsonb_build_object('id', id, 'status', status, 'total', total)
+         from ${schema}.plain`,
+      );
+    });
+    const between = performance.now();
+    await sql.unsafe(`update ${schema}.captured set total = total + 1`);
+    ratios.push((performance.now() - between) / (between - began));
+  }
+  return median(ratios.slice(2));
+}
+
 class Bench implements AsyncDisposable {
   private constructor(
     readonly schema: string,
@@ -128,10 +171,6 @@ class Bench implements AsyncDisposable {
   }
 }
 
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)]!;
-}
-
 if (import.meta.main) {
   await using server = await startEmbedded({ ephemeral: true });
   const rounds = Number(Deno.args[0] ?? 5);
@@ -144,6 +183,9 @@ if (import.meta.main) {
   const text = line("fan-out to one subscriber", result.fanout, "events/s") +
     line("transaction with a bare insert", result.bare, "tx/s") +
     line("transaction that records", result.recording, "tx/s") +
-    `records, of the bare insert: ${ratio.toFixed(2)}\n`;
+    `records, of the bare insert: ${ratio.toFixed(2)}\n` +
+    `bulk update with capture, of the update and one insert: ${
+      median(result.capture).toFixed(2)
+    } times as long\n`;
   await Deno.stdout.write(new TextEncoder().encode(text));
 }
