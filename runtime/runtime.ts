@@ -417,11 +417,13 @@ class StoreRuntime implements WorkingRuntime {
   /** Tells the fleet of jobs that were committed. Here the lane is woken without a detour. */
   #announce(jobs: readonly NewJob[]): void {
     const nowMs = Date.now();
+    const ready = new Set<string>();
     for (const { queue, runAt } of jobs) {
       const inMs = runAt === null ? 0 : Date.parse(runAt) - nowMs;
-      if (inMs <= 0) this.#ready(queue);
+      if (inMs <= 0) ready.add(queue);
       else this.#lanes.get(queue)?.dueIn(inMs);
     }
+    for (const queue of ready) this.#ready(queue);
   }
 
   #ready(queue: string): void {

@@ -8,10 +8,15 @@ export function arrayLiteral(values: Iterable<string | number | boolean | null>)
   const parts: string[] = [];
   for (const value of values) {
     if (value === null) parts.push("NULL");
-    else if (typeof value === "string") parts.push(`"${value.replace(/["\\]/g, "\\$&")}"`);
+    else if (typeof value === "string") parts.push(`"${escaped(value)}"`);
     else parts.push(String(value));
   }
   return `{${parts.join(",")}}`;
+}
+
+/** Two passes for plain texts take half as long as one with a pattern, and bulk inserts have long texts. */
+function escaped(value: string): string {
+  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"');
 }
 
 /** The ids and the runs of runs as array literals, for `$1::text::bigint[], $2::text::int[]`. */
