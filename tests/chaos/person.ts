@@ -63,8 +63,9 @@ export class Person {
 
   async #retry(state: JobState): Promise<void> {
     const job = await this.#one(state);
-    // An effect that was completed exactly once would be made again, and rightly so.
-    if (job === null || (state === "completed" && job.kind.startsWith("effect"))) return;
+    // An effect whose job has completed would be made again, and rightly so; one that runs may complete just now.
+    const mayComplete = state === "completed" || state === "running";
+    if (job === null || (mayComplete && job.kind.startsWith("effect"))) return;
     this.#shop.journal.write({ what: "retry", id: job.id });
     await this.#shop.runtime.retry(job.id);
   }

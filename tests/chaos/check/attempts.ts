@@ -50,6 +50,8 @@ function isJustified(history: History, job: JobRow, error: AttemptError): boolea
   const made = history.of(job.id).filter(({ attempt }) => attempt === error.attempt);
   const ended = (...endings: readonly unknown[]) => made.some(({ ending }) => endings.includes(ending));
   const at = Date.parse(error.at);
+  // A run that was given back has the same attempt as the one after it, which may have died before its handler began.
+  const mayBeUnseen = made.length === 0 || job.run > history.of(job.id).length;
   switch (error.class) {
     case "error":
       // The transaction of `completeIn` is the handler's own, and breaks with its connection.
@@ -62,21 +64,25 @@ function isJustified(history: History, job: JobRow, error: AttemptError): boolea
     case "memory":
       return ended("allocate");
     case "crash":
-      return ended("exit", "reject", "timer", "bomb") || hostKilled(history, made, at);
+      return ended("exit", "reject", "timer", "bomb") || hostKilled(history, made, at, mayBeUnseen);
     case "worker lost":
-      return made.length === 0
-        ? someoneWasLost(history, at)
-        : made.some((each) => wasLost(history, each, at));
+      return made.some((each) => wasLost(history, each, at)) ||
+        (mayBeUnseen && someoneWasLost(history, at));
   }
 }
 
 /** A host process that has one job alone, or none yet, charges it when it is killed. */
-function hostKilled(history: History, made: readonly Execution[], at: number): boolean {
+function hostKilled(
+  history: History,
+  made: readonly Execution[],
+  at: number,
+  mayBeUnseen: boolean,
+): boolean {
   const within = (killedAt: number) => killedAt <= at + 1000 && killedAt > at - 20_000;
   return made.some(({ pid, runtime, startAt }) => {
     const kill = history.kills.get(pid);
     return pid !== runtime && kill !== undefined && kill.at >= startAt;
-  }) || (made.length === 0 && [...history.kills.values()].some((kill) => within(kill.at)));
+  }) || (mayBeUnseen && [...history.kills.values()].some((kill) => within(kill.at)));
 }
 
 /**

@@ -156,6 +156,15 @@ const SAMPLES: readonly Sample[] = [
     broken: [],
   },
   {
+    name: "a job that was given back, and charged for a run that died before its handler began, is well",
+    events: [
+      ...[enqueued, start("a"), { what: "kill", pid: 20, by: "injector" } as const],
+      ...[start("b", { attempt: 2, pid: 30, runtime: 30 }), end("b")],
+    ],
+    jobs: [job({ attempt: 2, run: 3, output: "b", errors: [failed(1, "worker lost", 250)] })],
+    broken: [],
+  },
+  {
     name: "a job whose host process began it just after its worker program was killed is well",
     events: [
       ...[enqueued, { what: "kill", pid: 10, by: "injector" } as const, start("a", { pid: 11 })],
