@@ -40,11 +40,11 @@ export interface Runtime extends Jobs, Inspector, AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** A part that works beside the jobs in a started runtime: opened and begun after them, ended before them. */
+/** A part that works beside the jobs in a started runtime: begun before any of them is claimed, ended before the last ends. */
 export interface Service {
   /** Checks that it can work. Throws when it can't; then the runtime does not start. */
   open(): Promise<void>;
-  /** Begins. */
+  /** Begins. When it throws the runtime does not start, and `start()` may be called again. */
   start(): Promise<void>;
   /** Ends what it does. Idempotent, and safe before `start()`. */
   stop(): Promise<void>;

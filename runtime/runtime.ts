@@ -337,7 +337,15 @@ class StoreRuntime implements WorkingRuntime {
     if (this.#isStopping()) return;
     await this.#store.declare(declaredOf(this.composition));
     if (this.#isStopping()) return;
-    await this.#heart.start();
+    try {
+      // Before the first claim: a process that can't start has no jobs.
+      for (const service of this.#services) await service.start();
+      if (this.#isStopping()) return;
+      await this.#heart.start();
+    } catch (error) {
+      await Promise.allSettled(this.#services.map((service) => service.stop()));
+      throw error;
+    }
     this.#executor.start({ onThreadLost: (thread) => this.#onThreadLost(thread) });
     if (this.#isStopping()) return;
     this.#phase = "working";
@@ -345,7 +353,6 @@ class StoreRuntime implements WorkingRuntime {
     this.#ticks.start();
     this.#purges.start();
     this.#eachLane((lane) => lane.start());
-    for (const service of this.#services) await service.start();
     this.#log.info("started", { owner: this.#heart.owner, queues: [...this.#lanes.keys()].join(",") });
   }
 

@@ -23,6 +23,23 @@ function sorted(subjects: readonly { readonly subject: string }[]): string[] {
   return subjects.map((event) => event.subject).sort();
 }
 
+Deno.test("a process whose relay can't start has claimed nothing, and starts once it can", async () => {
+  await using bus = await Bus.open();
+  const orders = keeping("orders");
+  const runtime = bus.runtime([orders.subscription]);
+  const id = await runtime.enqueue("orders", { order: 1 });
+  await bus.sql.unsafe(`alter table ${bus.schema}.subscription_set rename to hidden`);
+  await assertRejects(() => runtime.start());
+  // Long enough for a claim, if anyone made one.
+  await pause(500);
+  const { state, attempt } = (await runtime.get(id))!;
+  assertEquals([state, attempt, orders.got.length], ["pending", 0, 0]);
+  await bus.sql.unsafe(`alter table ${bus.schema}.hidden rename to subscription_set`);
+  await runtime.start();
+  await runtime.recorder.record(placed(2));
+  await eventually(() => orders.got.length === 2, DEADLINE_MS);
+});
+
 Deno.test("a transaction that took its number first and commits last loses nothing, however long it stays open", async () => {
   await using bus = await Bus.open();
   const orders = keeping("orders");
