@@ -5,42 +5,28 @@ import {
   type JobSummary,
   UniqueConflictError,
 } from "../../ports/mod.ts";
-import { pause } from "../conformance/eventually.ts";
 import { isProducts } from "./check/existence.ts";
 import { PERIODS } from "./kinds.ts";
+import { Loop } from "./loop.ts";
 import { isOutage, type Shop } from "./producers.ts";
 import type { Random } from "./random.ts";
 
 const LOOKED_AT = 50;
 
 /** Someone at the tasks panel who cancels, retries and runs periodics. */
-export class Person {
+export class Person extends Loop {
   readonly #shop: Shop;
   readonly #random: Random;
-  #stopped = false;
-  #running: Promise<void> = Promise.resolve();
 
   constructor(shop: Shop, random: Random) {
+    super();
     this.#shop = shop;
     this.#random = random;
   }
 
-  /** Begins. */
-  start(): void {
-    this.#running = this.#run();
-  }
-
-  /** Does no more. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
-      await this.#act().catch((error) => this.#failed(error));
-      await pause(this.#random.integer(100, 900));
-    }
+  protected async turn(): Promise<number> {
+    await this.#act().catch((error) => this.#failed(error));
+    return this.#random.integer(100, 900);
   }
 
   async #act(): Promise<void> {

@@ -10,6 +10,7 @@ import {
 import { pause } from "../conformance/eventually.ts";
 import type { Step } from "./handlers/act.ts";
 import type { JournalWriter } from "./journal.ts";
+import { Loop } from "./loop.ts";
 import type { Random } from "./random.ts";
 import { inTransaction } from "./transaction.ts";
 
@@ -94,38 +95,29 @@ export function isExpected(error: unknown): boolean {
 }
 
 /** Enqueues in every way, one after the other, until it is told to stop. */
-export class Producer {
+export class Producer extends Loop {
   readonly #shop: Shop;
   readonly #random: Random;
   readonly #name: string;
   readonly #waits = new Set<Promise<void>>();
   #count = 0;
-  #stopped = false;
-  #running: Promise<void> = Promise.resolve();
 
   constructor(shop: Shop, random: Random, name: string) {
+    super();
     this.#shop = shop;
     this.#random = random;
     this.#name = name;
   }
 
-  /** Begins. */
-  start(): void {
-    this.#running = this.#run();
-  }
-
   /** Enqueues no more, and resolves when all answers are there. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#running;
+  override async stop(): Promise<void> {
+    await super.stop();
     await Promise.all(this.#waits);
   }
 
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
-      await this.#enqueue().catch((error) => this.#failed(error));
-      await pause(this.#random.integer(10, 200));
-    }
+  protected async turn(): Promise<number> {
+    await this.#enqueue().catch((error) => this.#failed(error));
+    return this.#random.integer(10, 200);
   }
 
   async #enqueue(): Promise<void> {

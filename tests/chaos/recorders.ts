@@ -1,6 +1,7 @@
 import type { EventDraft } from "../../ports/mod.ts";
 import { pause } from "../conformance/eventually.ts";
 import { EVENT_TYPES } from "./events.ts";
+import { Loop } from "./loop.ts";
 import { isExpected, type Shop } from "./producers.ts";
 import type { Random } from "./random.ts";
 import { inTransaction } from "./transaction.ts";
@@ -11,36 +12,22 @@ export const FACT = "fact of ";
 const SUBJECTS = 8;
 
 /** Records events, one transaction after the other, until it is told to stop. */
-export class EventRecorder {
+export class EventRecorder extends Loop {
   readonly #shop: Shop;
   readonly #random: Random;
   readonly #name: string;
   #count = 0;
-  #stopped = false;
-  #running: Promise<void> = Promise.resolve();
 
   constructor(shop: Shop, random: Random, name: string) {
+    super();
     this.#shop = shop;
     this.#random = random;
     this.#name = name;
   }
 
-  /** Begins. */
-  start(): void {
-    this.#running = this.#run();
-  }
-
-  /** Records no more, and resolves when all answers are there. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
-      await this.#record().catch((error) => this.#failed(error));
-      await pause(this.#random.integer(20, 300));
-    }
+  protected async turn(): Promise<number> {
+    await this.#record().catch((error) => this.#failed(error));
+    return this.#random.integer(20, 300);
   }
 
   async #record(): Promise<void> {

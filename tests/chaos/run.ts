@@ -19,6 +19,7 @@ import {
 } from "./events.ts";
 import { Injector } from "./faults.ts";
 import { Member } from "./fleet.ts";
+import { Loop } from "./loop.ts";
 import { JournalWriter, readJournal } from "./journal.ts";
 import { KINDS, PERIODICS, PERIODS, QUEUES, SETTINGS } from "./kinds.ts";
 import { Person } from "./person.ts";
@@ -247,31 +248,19 @@ async function aftermath(
 }
 
 /** Looks again and again whether two jobs hold one key. */
-class Sampler {
+class Sampler extends Loop {
   /** What it found. */
   readonly found: string[] = [];
   readonly #tables: Tables;
-  #stopped = false;
-  #running: Promise<void> = Promise.resolve();
 
   constructor(tables: Tables) {
+    super();
     this.#tables = tables;
   }
 
-  start(): void {
-    this.#running = this.#run();
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
-      // The server may be away.
-      this.found.push(...await this.#tables.sharedKeys().catch(() => []));
-      await pause(SAMPLE_MS);
-    }
+  protected async turn(): Promise<number> {
+    // The server may be away.
+    this.found.push(...await this.#tables.sharedKeys().catch(() => []));
+    return SAMPLE_MS;
   }
 }
