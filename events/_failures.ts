@@ -1,5 +1,4 @@
-import type { Database, EventId, Log } from "../ports/mod.ts";
-import { errorText } from "./_outage.ts";
+import { type Database, errorText, type EventId, type Log } from "../ports/mod.ts";
 import type { EventSettings } from "./settings.ts";
 
 /** How often the fan-out of an event may fail before it is set aside. */

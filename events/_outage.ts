@@ -18,8 +18,3 @@ export function isBadValue(error: unknown): boolean {
   return error instanceof RefusedValueError || error instanceof InvalidJsonError ||
     error instanceof TooLargeError;
 }
-
-/** The message of whatever was thrown. */
-export function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

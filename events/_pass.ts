@@ -1,8 +1,8 @@
-import type { Log } from "../ports/mod.ts";
+import { errorText, type Log } from "../ports/mod.ts";
 import { type BatchContext, claimBatch, type ClaimedEvent, claimOne, fanOut, isFull } from "./_batch.ts";
 import type { ClaimPosition } from "./_claim_position.ts";
 import { noteFailure } from "./_failures.ts";
-import { errorText, isBadValue, isOutage } from "./_outage.ts";
+import { isBadValue, isOutage } from "./_outage.ts";
 import type { EventSettings } from "./settings.ts";
 
 /** What one pass over the outbox needs. */

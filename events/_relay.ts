@@ -2,6 +2,7 @@ import {
   type ChannelSubscription,
   type Composition,
   type Database,
+  errorText,
   type Jobs,
   type Log,
   silentLog,
@@ -10,7 +11,6 @@ import { AwakeMark } from "./_awake.ts";
 import { ClaimPosition } from "./_claim_position.ts";
 import { backoffMs } from "./_failures.ts";
 import { Subscribers } from "./_fanout.ts";
-import { errorText } from "./_outage.ts";
 import { pass, type PassResult } from "./_pass.ts";
 import { OUTBOX_CHANNEL } from "./_schema.ts";
 import { SubscriptionSet } from "./_subscription_set.ts";

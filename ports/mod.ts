@@ -14,6 +14,7 @@ export * from "./args_schema.ts";
 export * from "./backoff.ts";
 export * from "./composition.ts";
 export * from "./database.ts";
+export * from "./error_text.ts";
 export * from "./errors.ts";
 export * from "./event.ts";
 export * from "./event_glob.ts";

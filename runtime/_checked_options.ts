@@ -4,12 +4,12 @@ import {
   CompositionError,
   type CompositionInput,
   type Declared,
+  errorText,
   InvalidOptionError,
   PERIODIC_PREFIX,
   type Schedule,
   UndeclaredQueueError,
 } from "../ports/mod.ts";
-import { errorText } from "./_error_text.ts";
 import { resolveSettings, type Settings } from "./settings.ts";
 
 /** What is checked before anything is built of it. */

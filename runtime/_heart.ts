@@ -1,5 +1,5 @@
-import type { JobId, Log, Rescued, Store } from "../ports/mod.ts";
-import { errorText, levelOf } from "./_error_text.ts";
+import { errorText, type JobId, type Log, type Rescued, type Store } from "../ports/mod.ts";
+import { levelOf } from "./_level_of.ts";
 import { Ticker } from "./_ticker.ts";
 
 /** What a {@linkcode Heart} needs. */

@@ -1,16 +1,17 @@
-import type {
-  AttemptObserver,
-  AttemptOutcome,
-  Claimed,
-  Executor,
-  JobId,
-  Kind,
-  Log,
-  Queue,
-  Settlement,
-  Store,
+import {
+  type AttemptObserver,
+  type AttemptOutcome,
+  type Claimed,
+  errorText,
+  type Executor,
+  type JobId,
+  type Kind,
+  type Log,
+  type Queue,
+  type Settlement,
+  type Store,
 } from "../ports/mod.ts";
-import { errorText, levelOf } from "./_error_text.ts";
+import { levelOf } from "./_level_of.ts";
 import type { Timer } from "./_timer.ts";
 import { settlementOf } from "./_outcome.ts";
 import type { Progress } from "./_progress.ts";

@@ -1,5 +1,4 @@
-import type { Log, Store } from "../ports/mod.ts";
-import { errorText } from "./_error_text.ts";
+import { errorText, type Log, type Store } from "../ports/mod.ts";
 import { Ticker } from "./_ticker.ts";
 
 /** How often one who does not lead tries to, as a part of the lease. */

@@ -1,5 +1,4 @@
-import type { Log, ProgressEntry, RunRef, Store } from "../ports/mod.ts";
-import { errorText } from "./_error_text.ts";
+import { errorText, type Log, type ProgressEntry, type RunRef, type Store } from "../ports/mod.ts";
 import type { Timer } from "./_timer.ts";
 
 /** The shortest time between two writes, in ms. */

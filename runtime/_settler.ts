@@ -1,11 +1,12 @@
 import {
+  errorText,
   type Log,
   RefusedValueError,
   type Settled as StoredEnd,
   type Settlement,
   type Store,
 } from "../ports/mod.ts";
-import { errorText, levelOf } from "./_error_text.ts";
+import { levelOf } from "./_level_of.ts";
 import type { Timer } from "./_timer.ts";
 import { within } from "./_within.ts";
 

@@ -1,5 +1,4 @@
-import type { Log, Signal, Store } from "../ports/mod.ts";
-import { errorText } from "./_error_text.ts";
+import { errorText, type Log, type Signal, type Store } from "../ports/mod.ts";
 import type { Timer } from "./_timer.ts";
 
 const RETRY_MS = 1000;

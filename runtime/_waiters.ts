@@ -1,4 +1,5 @@
 import {
+  errorText,
   type Final,
   type JobId,
   type Json,
@@ -7,7 +8,7 @@ import {
   WAITED_JOBS_MAX,
   type WaitResult,
 } from "../ports/mod.ts";
-import { errorText, levelOf } from "./_error_text.ts";
+import { levelOf } from "./_level_of.ts";
 import type { Signaller } from "./_signaller.ts";
 import { Ticker } from "./_ticker.ts";
 

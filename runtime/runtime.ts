@@ -5,6 +5,7 @@ import {
   type CompositionInput,
   type EnqueueOptions,
   type EnqueueRequest,
+  errorText,
   type Executor,
   type ExecutorStats,
   guardLog,
@@ -35,7 +36,7 @@ import {
   type WaitResult,
 } from "../ports/mod.ts";
 import { checkedOptions, declaredOf, workedQueues } from "./_checked_options.ts";
-import { errorText, levelOf } from "./_error_text.ts";
+import { levelOf } from "./_level_of.ts";
 import { Gatherer } from "./_gatherer.ts";
 import { Heart } from "./_heart.ts";
 import { JobsInTransaction } from "./_jobs.ts";
