@@ -1,4 +1,4 @@
-import { InvalidOptionError } from "../ports/mod.ts";
+import { checkKeys, InvalidOptionError } from "../ports/mod.ts";
 
 /** What is to be captured. Expressions are SQL of the team's own, never of a user's. */
 export interface CaptureOptions {
@@ -31,6 +31,7 @@ export interface CaptureSql {
 }
 
 const IDENTIFIER_BYTES_MAX = 63;
+const OPTION_KEYS = ["table", "tableSchema", "key", "columns", "type", "subject", "data", "owner", "schema"];
 const CHANGES = ["insert", "update", "delete"] as const;
 type Change = typeof CHANGES[number];
 
@@ -54,7 +55,13 @@ type Change = typeof CHANGES[number];
  * ```
  */
 export function captureChanges(options: CaptureOptions): CaptureSql {
+  checkKeys("a capture", options, OPTION_KEYS);
   const types = typesOf(options);
+  for (const option of ["subject", "owner", "tableSchema", "schema"] as const) {
+    checkText(option, options[option]);
+  }
+  if (options.data !== undefined && !Array.isArray(options.data)) checkText("data", options.data);
+  if (Array.isArray(options.data)) checkNames("data", options.data);
   const { table, key, columns } = options;
   checkNames("table", [table]);
   checkNames("key", key);
@@ -173,6 +180,12 @@ function checkNames(option: string, names: readonly string[]): void {
     if (typeof name === "string" && name !== "" && !name.includes("\0")) continue;
     throw new InvalidOptionError(option, name, "a name");
   }
+  if (new Set(names).size < names.length) throw new InvalidOptionError(option, names, "each name once");
+}
+
+function checkText(option: string, text: unknown): void {
+  if (text === undefined || typeof text === "string" && text.trim() !== "") return;
+  throw new InvalidOptionError(option, text, "a text of at least one character");
 }
 
 /** Names differ for tables of one name in two schemas, and stay whole where the table's name is long. */

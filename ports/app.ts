@@ -1,3 +1,5 @@
+import { isRecord, queueFaults, show, unknownKeys } from "./_declaration_faults.ts";
+import { CompositionError } from "./errors.ts";
 import type { Queue } from "./kind.ts";
 import type { RegistrarInput } from "./registrar.ts";
 
@@ -24,8 +26,10 @@ export interface App {
 export const DEFAULT_QUEUES: Readonly<Record<string, number>> = { default: 5, maintenance: 2, webhook: 16 };
 
 /**
- * Puts an application together: its domains and its queue table. Data only: the runtime checks it, and names all faults at
- * once.
+ * Puts an application together: its domains and its queue table. Data only: what the domains declare is checked by the
+ * runtime.
+ *
+ * @throws {CompositionError} naming every fault of the table, and members that are not known.
  *
  * @example
  * ```ts ignore
@@ -33,9 +37,16 @@ export const DEFAULT_QUEUES: Readonly<Record<string, number>> = { default: 5, ma
  * ```
  */
 export function defineApp(spec: AppSpec): App {
-  const table = { ...DEFAULT_QUEUES, ...spec.queues };
-  return {
-    registrars: spec.registrars,
-    queues: Object.entries(table).map(([name, concurrency]) => ({ name, concurrency })),
-  };
+  if (!isRecord(spec)) {
+    throw new CompositionError([`the application is ${show(spec)}, expected { registrars, queues? }`]);
+  }
+  const { registrars, queues: given = {} } = spec;
+  const faults = unknownKeys("the application", spec, ["registrars", "queues"]);
+  if (!Array.isArray(registrars)) faults.push(`registrars: ${show(registrars)} was given, expected a list`);
+  if (!isRecord(given)) faults.push(`queues is ${show(given)}, expected numbers by the names of queues`);
+  const table = { ...DEFAULT_QUEUES, ...given };
+  const queues = Object.entries(table).map(([name, concurrency]) => ({ name, concurrency }));
+  if (isRecord(given)) faults.push(...queues.flatMap((queue) => queueFaults(queue)));
+  if (faults.length > 0) throw new CompositionError(faults);
+  return { registrars, queues };
 }

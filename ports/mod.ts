@@ -27,6 +27,7 @@ export * from "./jobs.ts";
 export * from "./json.ts";
 export * from "./json_text.ts";
 export * from "./kind.ts";
+export * from "./known_keys.ts";
 export * from "./limits.ts";
 export * from "./log.ts";
 export * from "./registrar.ts";

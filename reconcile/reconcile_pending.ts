@@ -1,4 +1,5 @@
 import {
+  checkKeys,
   type Database,
   InvalidOptionError,
   type JobId,
@@ -58,6 +59,19 @@ export interface Reconciled {
 }
 
 const BATCH_MAX = 100_000;
+/** What the statements take for an id when they look whether its job lives. */
+const JOB_ID = /^[1-9][0-9]{0,17}$/;
+const SPEC_KEYS = [
+  "database",
+  "table",
+  "jobColumn",
+  "where",
+  "batch",
+  "rescueDeadJobs",
+  "rescueWhere",
+  "log",
+  "signal",
+];
 const JOB_COLUMN_TYPES = ["text", "character varying", "bigint"];
 
 /**
@@ -79,8 +93,8 @@ const JOB_COLUMN_TYPES = ["text", "character varying", "bigint"];
  * ```
  */
 export async function reconcilePending(spec: ReconcileSpec, enqueue: EnqueueForRow): Promise<Reconciled> {
+  checkSpec(spec, enqueue);
   const { database, signal, batch = 1000 } = spec;
-  checkSpec(spec);
   const statements = await prepare(spec);
   const counts = { enqueued: 0, rescued: 0, skipped: 0, failed: 0 };
   for (const place of await scan(database, statements, quoteTable(spec.table), batch)) {
@@ -91,7 +105,11 @@ export async function reconcilePending(spec: ReconcileSpec, enqueue: EnqueueForR
 }
 
 /** Refuses what can be told to be wrong without a database. */
-export function checkSpec(spec: ReconcileSpec): void {
+export function checkSpec(spec: ReconcileSpec, enqueue: EnqueueForRow): void {
+  checkKeys("a reconciliation", spec, SPEC_KEYS);
+  if (typeof enqueue !== "function") {
+    throw new InvalidOptionError("enqueue", enqueue, "a function that enqueues the job of a row");
+  }
   const { batch = 1000, where, rescueWhere, rescueDeadJobs } = spec;
   quoteTable(spec.table);
   quoteColumn(spec.jobColumn);
@@ -102,6 +120,9 @@ export function checkSpec(spec: ReconcileSpec): void {
     if (option === "rescueWhere" && condition === undefined) continue;
     if (typeof condition === "string" && condition.trim() !== "") continue;
     throw new InvalidOptionError(option, condition, "a condition in SQL");
+  }
+  if (rescueDeadJobs !== undefined && typeof rescueDeadJobs !== "boolean") {
+    throw new InvalidOptionError("rescueDeadJobs", rescueDeadJobs, "true or false");
   }
   if (rescueWhere !== undefined && rescueDeadJobs !== true) {
     throw new InvalidOptionError("rescueWhere", rescueWhere, "rescueDeadJobs: true beside it");
@@ -168,7 +189,9 @@ async function driveRow(
       if (taken === undefined) return "skipped";
       const { millrace_job_before: before, ...row } = taken;
       const id = await enqueue(tx, row);
-      if (typeof id !== "string" || id === "") throw new TypeError("enqueue() resolved to no id of a job");
+      if (typeof id !== "string" || !JOB_ID.test(id)) {
+        throw new TypeError(`enqueue() resolved to ${JSON.stringify(id)}, expected the id of a job`);
+      }
       if (id === before) throw new TypeError(`enqueue() found the dead job ${id}, expected a new one`);
       const stamped = await tx.unsafe(statements.stamp, [part, place, id]);
       // Unstamped, it would get one more job with each pass.

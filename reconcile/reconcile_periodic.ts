@@ -34,7 +34,7 @@ export function reconcilePeriodic(spec: ReconcilePeriodicSpec, enqueue: EnqueueF
     ...(rescueDeadJobs === undefined ? {} : { rescueDeadJobs }),
     ...(rescueWhere === undefined ? {} : { rescueWhere }),
   };
-  checkSpec(reconcile);
+  checkSpec(reconcile, enqueue);
   return {
     ...periodic,
     handler: async (_args, ctx): Promise<Json> => ({

@@ -1,6 +1,7 @@
 import {
   ARGS_BYTES_MAX,
   checkArgs,
+  checkKeys,
   type Composition,
   DELAY_MS_MAX,
   type EnqueueRequest,
@@ -78,22 +79,15 @@ export function listFilter(filter: JobFilter): JobFilter & { readonly limit: num
   return { ...filter, limit };
 }
 
-const REQUEST_KEYS: ReadonlySet<string> = new Set([
+const REQUEST_KEYS = [
   "kind",
   "args",
   "runAt",
   "uniqueByArgs",
   "queue",
   "priority",
-]);
-const FILTER_KEYS: ReadonlySet<string> = new Set(["kind", "queue", "state", "args", "before", "limit"]);
-
-function checkKeys(what: string, value: object, known: ReadonlySet<string>): void {
-  if (typeof value !== "object" || value === null) throw new InvalidOptionError(what, value, "an object");
-  for (const key in value) {
-    if (!known.has(key)) throw new InvalidOptionError(`${what} with`, key, [...known].join(", "));
-  }
-}
+];
+const FILTER_KEYS = ["kind", "queue", "state", "args", "before", "limit"];
 
 /** Checks for how long is waited. */
 export function waitMs(maxMs: number): number {

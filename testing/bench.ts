@@ -1,8 +1,11 @@
 import { createMemoryStore, type MemoryStore, type MemoryTx } from "../adapters/memory/mod.ts";
 import { createMemoryRuntime, type RecordingRuntime } from "../mod.ts";
 import {
+  checkKeys,
+  DELAY_MS_MAX,
   type EnqueueOptions,
   type Executor,
+  InvalidOptionError,
   type JobDetail,
   type JobId,
   type Json,
@@ -53,8 +56,10 @@ export class TestBench implements AsyncDisposable {
 
   /** Use {@linkcode createTestBench}. */
   constructor(options: TestBenchOptions) {
+    checkKeys("a test bench", options, ["registrars", "queues", "now", "log"]);
     const { registrars, queues, log = silentLog } = options;
     this.#nowMs = (options.now ?? new Date()).getTime();
+    if (Number.isNaN(this.#nowMs)) throw new InvalidOptionError("now", options.now, "a valid Date");
     this.#store = createMemoryStore({ clock: () => this.#nowMs });
     this.runtime = createMemoryRuntime({
       store: this.#store,
@@ -76,7 +81,9 @@ export class TestBench implements AsyncDisposable {
 
   /** Moves its clock on by so many ms. Nothing runs before {@linkcode drain}. */
   advance(ms: number): void {
-    if (!(ms >= 0)) throw new RangeError(`Cannot move the clock by ${ms} ms: expected 0 or more`);
+    if (typeof ms !== "number" || !(ms >= 0 && ms <= DELAY_MS_MAX)) {
+      throw new RangeError(`Cannot move the clock by ${ms} ms: expected 0 to ${DELAY_MS_MAX}`);
+    }
     this.#nowMs += ms;
   }
 

@@ -5,10 +5,10 @@ import {
   LIST_LIMIT_MAX,
   matchesGlob,
   type Transaction,
+  unknownKey,
 } from "../../ports/mod.ts";
 import { DELIVERY_COLUMNS, deliveryOf, ENDPOINT_COLUMNS, endpointOf } from "./_endpoint_rows.ts";
 import { KeyRing } from "./_key_ring.ts";
-import { unknownKey } from "./_known_keys.ts";
 import { generateKeyPair, generateSecret } from "./_secret.ts";
 import type { SecretBox } from "./_secret_box.ts";
 import {

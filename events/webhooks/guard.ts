@@ -1,8 +1,7 @@
 import { lookup } from "node:dns/promises";
-import { InvalidOptionError } from "../../ports/mod.ts";
+import { InvalidOptionError, unknownKey } from "../../ports/mod.ts";
 import { isPublic, parseAddress, parseRange, type Range, rangeHolds } from "./_addresses.ts";
 import { deniedHosts } from "./_denied.ts";
-import { unknownKey } from "./_known_keys.ts";
 import { parseTarget, type Target } from "./_target.ts";
 
 /** Where webhooks may go. The defaults let through https to the public Internet and nothing else. */

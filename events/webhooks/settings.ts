@@ -1,5 +1,4 @@
-import { DELAY_MS_MAX, InvalidOptionError } from "../../ports/mod.ts";
-import { unknownKey } from "./_known_keys.ts";
+import { DELAY_MS_MAX, InvalidOptionError, unknownKey } from "../../ports/mod.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

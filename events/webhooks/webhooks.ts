@@ -6,6 +6,7 @@ import {
   type Parts,
   type Registrar,
   RuntimeStateError,
+  unknownKey,
 } from "../../ports/mod.ts";
 import { Attempts } from "./_attempt.ts";
 import { deliverHandler } from "./_deliver.ts";
@@ -14,7 +15,6 @@ import { EndpointHealth } from "./_endpoint_health.ts";
 import { Endpoints } from "./_endpoints.ts";
 import { FANOUT_SUBSCRIPTION, fanOutHandler } from "./_fan_out.ts";
 import { JOBLESS_PERIODIC, joblessHandler } from "./_jobless.ts";
-import { unknownKey } from "./_known_keys.ts";
 import { KEY_VARIABLE, KeyRing } from "./_key_ring.ts";
 import { DELIVER_KIND, queueDeliveries } from "./_queue_deliveries.ts";
 import { redeliver } from "./_redeliver.ts";

@@ -138,6 +138,12 @@ Deno.test("captureChanges() refuses what can't be captured", () => {
     [{ type: {} }, "type"],
     [{ type: { truncate: "order.gone" } }, "truncate"],
     [{ type: { insert: "" } }, "type.insert"],
+    [{ columns: ["status", "status"] }, "each name once"],
+    [{ data: [] }, "data"],
+    [{ subject: "" }, "subject"],
+    [{ subject: 5 }, "subject"],
+    [{ owner: " " }, "owner"],
+    [{ schema: "" }, "schema"],
   ];
   for (const [change, message] of refused) {
     assertThrows(
@@ -146,6 +152,11 @@ Deno.test("captureChanges() refuses what can't be captured", () => {
       message,
     );
   }
+  assertThrows(
+    () => captureChanges({ ...options, column: [] } as CaptureOptions),
+    InvalidOptionError,
+    "column",
+  );
   const long = captureChanges({ ...options, table: "é".repeat(40) }).up;
   for (const [, name] of long.matchAll(/create trigger "([^"]+)"/g)) {
     assert(new TextEncoder().encode(name!).length <= 63, name);

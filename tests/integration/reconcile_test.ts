@@ -234,6 +234,13 @@ Deno.test("reconcilePending() refuses a column that holds no id, and a view", ()
     }
   }));
 
+Deno.test("what is no job's id is not stamped", () =>
+  withOrders(async ({ spec, insert }) => {
+    await insert(1);
+    const result = await reconcilePending(spec, () => Promise.resolve("order-77"));
+    assertEquals([result.enqueued, result.failed], [0, 1]);
+  }));
+
 Deno.test("an id that a short column would cut fails", () =>
   withOrders(async ({ spec, enqueue, insert, query, schema }) => {
     await insert(1);
@@ -253,10 +260,13 @@ Deno.test("reconcilePending() refuses names that are none, and what is not there
       [{ where: " " }, "where"],
       [{ batch: 0 }, "batch"],
       [{ rescueWhere: "true" }, "rescueDeadJobs"],
+      [{ rescueDeadJobs: "yes" } as unknown as Partial<ReconcileSpec>, "true or false"],
+      [{ rescueDead: true } as Partial<ReconcileSpec>, "rescueDead"],
     ];
     for (const [change, says] of refused) {
       await assertRejects(() => reconcilePending({ ...spec, ...change }, enqueue), InvalidOptionError, says);
     }
+    await assertRejects(() => reconcilePending(spec, null as never), InvalidOptionError, "a function");
     const periodic = { ...spec, name: "p", every: 60_000, batch: -1 };
     assertThrows(() => reconcilePeriodic(periodic, enqueue), InvalidOptionError, "batch");
   }));

@@ -1,7 +1,13 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { defineKind, InvalidArgsError, type Kind, type Registrar } from "../../ports/mod.ts";
+import {
+  defineKind,
+  InvalidArgsError,
+  InvalidOptionError,
+  type Kind,
+  type Registrar,
+} from "../../ports/mod.ts";
 import { z } from "zod";
-import { createTestBench } from "../../testing/mod.ts";
+import { createTestBench, type TestBenchOptions } from "../../testing/mod.ts";
 
 const base = { queue: "default", maxAttempts: 1, timeout: 5000 };
 const zodMail = defineKind({
@@ -113,6 +119,15 @@ Deno.test("drain() of a job that enqueues itself ends with an error, and the clo
   await using bench = createTestBench({ registrars: [{ kinds: [kind] }] });
   await bench.runtime.enqueue("loop");
   await assertRejects(() => bench.drain(), Error, "did not come to an end");
-  assertThrows(() => bench.advance(-1), RangeError);
+  for (const ms of [-1, Infinity, "5" as unknown as number]) {
+    assertThrows(() => bench.advance(ms), RangeError);
+  }
+  const registrars: Registrar[] = [];
+  assertThrows(() => createTestBench({ registrars, now: new Date(NaN) }), InvalidOptionError, "now");
+  assertThrows(
+    () => createTestBench({ registrars, queue: [] } as TestBenchOptions),
+    InvalidOptionError,
+    "queue",
+  );
   assert(bench.now() <= new Date());
 });
