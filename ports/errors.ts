@@ -242,7 +242,10 @@ export class TransactionConflictError extends Error {
   }
 }
 
-/** The database can't be reached, or the connection broke. Whether the statement took effect is unknown. */
+/**
+ * The database can't be reached, the connection broke, or the server lacks what it needs, such as space on its disk.
+ * Whether the statement took effect is unknown.
+ */
 export class DatabaseUnavailableError extends Error {
   /** The name of the class. */
   override readonly name = "DatabaseUnavailableError";

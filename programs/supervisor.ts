@@ -10,12 +10,9 @@
 
 import { chosenConfig } from "./application_place.ts";
 import { parseArguments } from "./arguments.ts";
+import { RestartDelay } from "./restart_delay.ts";
 import { WORKER_ARGUMENTS } from "./worker_arguments.ts";
 
-/** A worker that has run so long ends the row of quick failures. */
-const STABLE_MS = 10_000;
-const BACKOFF_MS_FIRST = 500;
-const BACKOFF_MS_MAX = 30_000;
 /** Under `deno task` the terminal's Ctrl-C comes twice: from the terminal, and passed on by `deno task`. */
 const SAME_SIGNAL_MS = 250;
 const EXIT_CRASHED = 1;
@@ -29,14 +26,16 @@ const HEAP = "--v8-flags=--max-semi-space-size=4";
 
 interface Worker {
   readonly process: Deno.ChildProcess;
-  readonly startedAt: number;
+  readonly spawnedAt: number;
+  /** It has said that it started. */
+  started: boolean;
   /** It has said that it ends by itself, and the next one is up. */
   leaving: boolean;
 }
 
 const workers = new Set<Worker>();
+const delay = new RestartDelay();
 let everStarted = false;
-let quickFailures = 0;
 let stopping: { readonly at: number } | null = null;
 let doneByForce = false;
 let crashedWhileStopping = false;
@@ -84,7 +83,7 @@ function start(): void {
     stdout: "inherit",
     stderr: "inherit",
   }).spawn();
-  const worker: Worker = { process, startedAt: Date.now(), leaving: false };
+  const worker: Worker = { process, spawnedAt: performance.now(), started: false, leaving: false };
   workers.add(worker);
   log("info", "worker starting", { pid: process.pid, config: file });
   process.status.then((status) => ended(worker, status));
@@ -102,9 +101,8 @@ function ended(worker: Worker, status: Deno.CommandStatus): void {
   if (worker.leaving) return;
   // A mistake of the first start is not cured by another one. `--help` ends here too.
   if (!everStarted && status.signal === null) Deno.exit(status.code);
-  const stable = Date.now() - worker.startedAt >= STABLE_MS;
-  quickFailures = stable ? 0 : quickFailures + 1;
-  const delayMs = stable ? 0 : Math.min(BACKOFF_MS_FIRST * 2 ** (quickFailures - 1), BACKOFF_MS_MAX);
+  const ranMs = performance.now() - worker.spawnedAt;
+  const delayMs = delay.after({ started: worker.started, ranMs, signal: status.signal });
   log("error", "worker ended, starting another", {
     pid: worker.process.pid,
     code: status.code,
@@ -114,10 +112,14 @@ function ended(worker: Worker, status: Deno.CommandStatus): void {
   restart = setTimeout(start, delayMs);
 }
 
+/** The newest one that works or is about to; any older one has said before that it leaves. */
+function newest(): Worker | undefined {
+  return [...workers].findLast((worker) => !worker.leaving);
+}
+
 function replaceLeaving(): void {
   if (stopping !== null) return;
-  // The newest one is the one that works; any older one has said so before.
-  const leaving = [...workers].findLast((worker) => !worker.leaving);
+  const leaving = newest();
   if (leaving === undefined) return;
   leaving.leaving = true;
   log("warn", "worker recycles itself, starting the next", { pid: leaving.process.pid });
@@ -152,6 +154,8 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 Deno.addSignalListener("SIGURG", () => {
   everStarted = true;
   if (stopping !== null) doneByForce = true;
+  const started = newest();
+  if (started !== undefined) started.started = true;
 });
 Deno.addSignalListener("SIGUSR2", replaceLeaving);
 start();

@@ -69,3 +69,41 @@ Deno.test("check() tells a permission that Deno's flags can't name", async () =>
   assert(outcome.type === "failed");
   assertStringIncludes(outcome.message, "without a comma");
 });
+
+Deno.test("check() loads a module again whose host process was killed meanwhile, a few times", async () => {
+  await using f = fixture();
+  const folder = await Deno.makeTempDir();
+  const ownPid = Deno.pid;
+  /** Its process is killed as often as that while it loads, and each time it leaves a mark. */
+  const killed = async (name: string, times: number) => {
+    const handler = join(folder, `${name}.ts`);
+    await Deno.writeTextFile(
+      handler,
+      `
+        if (Deno.pid === ${ownPid}) throw new Error("in the test's own process");
+        const marks = ${JSON.stringify(join(folder, name))};
+        Deno.writeTextFileSync(marks, "x", { append: true });
+        if (Deno.readTextFileSync(marks).length <= ${times}) Deno.kill(Deno.pid, "SIGKILL");
+        export default () => 1;
+      `,
+    );
+    const kind: Kind = {
+      name,
+      queue: "default",
+      maxAttempts: 1,
+      timeout: 1000,
+      handler,
+      isolation: "process",
+    };
+    const faults = await f.executor.check([kind]);
+    return { faults, loads: (await Deno.readTextFile(join(folder, name))).length };
+  };
+  try {
+    assertEquals(await killed("by.others", 2), { faults: [], loads: 3 });
+    const { faults, loads } = await killed("by.itself", Infinity);
+    assertEquals(loads, 3);
+    assertStringIncludes(faults[0]!, "its host process ended (SIGKILL)");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

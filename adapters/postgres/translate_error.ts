@@ -28,7 +28,18 @@ const REMEDIES: Readonly<Record<string, string>> = {
   "42P01": "run migrate() or the migrate program (for webhooks with --webhooks) first",
   "42501": "grant the database user the right",
   "25006": "connect to the primary: this server is a read-only replica or is set to read-only",
+  "53100": "free some space for the server, all goes on by itself then",
+  "53200": "give the server more memory or lower its settings",
   "53300": "raise the server's max_connections or lower the pools",
+  "58030": "look at the server's disks",
+};
+
+/** What the server lacks at the moment, by SQLSTATE: no statement, and no value in it, is to blame. */
+const LACKS: Readonly<Record<string, string>> = {
+  "53100": "The database's disk is full",
+  "53200": "The database is out of memory",
+  "53300": "The database has no connection left",
+  "58030": "The database can't read or write its files",
 };
 
 /**
@@ -61,12 +72,8 @@ export function translateError(error: unknown): Error {
       if (code === "57014") break;
       return new DatabaseUnavailableError(`The database is going down or coming up: ${text}`, cause);
   }
-  if (code === "53300") {
-    return new DatabaseUnavailableError(
-      `The database has no connection left: ${text}: ${REMEDIES[code]}`,
-      cause,
-    );
-  }
+  const lack = LACKS[code];
+  if (lack !== undefined) return new DatabaseUnavailableError(`${lack}: ${text}: ${REMEDIES[code]}`, cause);
   // Inside a caller's transaction this only says that an earlier statement failed; the text says it well enough.
   const remedy = REMEDIES[code];
   return remedy === undefined ? error : new Error(`The database refused: ${text}: ${remedy}`, cause);

@@ -1,4 +1,10 @@
-import { assertEquals, assertInstanceOf, assertStrictEquals, assertStringIncludes } from "@std/assert";
+import {
+  assertEquals,
+  assertInstanceOf,
+  assertMatch,
+  assertStrictEquals,
+  assertStringIncludes,
+} from "@std/assert";
 import { DatabaseUnavailableError, RefusedValueError, TransactionConflictError } from "../../ports/errors.ts";
 import { translateError } from "./translate_error.ts";
 
@@ -18,9 +24,20 @@ Deno.test("classes 22 and 23 are refused values", () => {
 
 Deno.test("broken connections and stopping servers are the database being unavailable", () => {
   for (
-    const code of ["CONNECTION_CLOSED", "ECONNREFUSED", "CONNECT_TIMEOUT", "08006", "57P01", "57P03", "53300"]
+    const code of ["CONNECTION_CLOSED", "ECONNREFUSED", "CONNECT_TIMEOUT", "08006", "57P01", "57P03"]
   ) {
     assertInstanceOf(translateError(failure(code)), DatabaseUnavailableError, code);
+  }
+});
+
+Deno.test("a server that lacks space, memory or connections is unavailable, and the message says what to do", () => {
+  for (const code of ["53100", "53200", "53300", "58030"]) {
+    const error = translateError(failure(code, "could not extend file"));
+    assertInstanceOf(error, DatabaseUnavailableError, code);
+    assertMatch(
+      error.message,
+      new RegExp(`^The database.*: could not extend file \\(SQLSTATE ${code}\\): .+`),
+    );
   }
 });
 

@@ -13,7 +13,14 @@ import { RestartLimit } from "../threads/restart_limit.ts";
 import type { JobName, Work, WorkObserver, WorkSurroundings } from "../work.ts";
 import { callWork } from "./call_work.ts";
 import { findConfigFile } from "./config_file.ts";
-import { HOST_MAIN, type HostDeath, HostProcess, type HostTask, THREAD_MAIN } from "./host_process.ts";
+import {
+  HOST_MAIN,
+  type HostDeath,
+  HostProcess,
+  type HostTask,
+  type Loaded,
+  THREAD_MAIN,
+} from "./host_process.ts";
 import { ModuleCodeFinder } from "./module_code.ts";
 import { environment, permissionFlags } from "./permission_flags.ts";
 import { outcomeOfDeath } from "./outcome_of_death.ts";
@@ -75,6 +82,8 @@ const RECYCLE_MS = 5000;
 const PING_MS = 5000;
 const SILENT_MS_MAX = 30_000;
 const CHECK_MS_MAX = 35_000;
+/** How often a module is loaded in all while its processes are killed. */
+const CHECKS_MAX = 3;
 const CALL_TIMEOUT_MS = 30_000;
 /** Up to which share of its cap an idle process is kept for the next job. */
 const LEAN_SHARE = 0.5;
@@ -139,18 +148,29 @@ export class HostPool {
     );
   }
 
-  /** Loads a handler module where it would run. Resolves to what is wrong with it, or null. */
+  /**
+   * Loads a handler module where it would run. Resolves to what is wrong with it, or null. A process that somebody kills
+   * meanwhile says nothing about the module, so it is loaded again; one that kills its own is found out all the same.
+   */
   async check(module: string, confinement: Confinement): Promise<string | null> {
+    for (let times = 1;; times++) {
+      const { fault, killed } = await this.#checkOnce(module, confinement);
+      if (!killed || times === CHECKS_MAX || this.#stopped) return fault;
+    }
+  }
+
+  async #checkOnce(module: string, confinement: Confinement): Promise<Loaded> {
     const group = this.#group(confinement);
     let host: HostProcess | undefined;
     try {
       host = await this.#hostFor(group, module, isSingle(confinement), false, "all");
     } catch (error) {
-      return `Cannot start a host process: ${describeError(error).message}`;
+      return { fault: `Cannot start a host process: ${describeError(error).message}`, killed: false };
     }
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<string>((resolve) => {
-      timer = setTimeout(() => resolve(`it did not load within ${CHECK_MS_MAX} ms`), CHECK_MS_MAX);
+    const late = new Promise<Loaded>((resolve) => {
+      const fault = `it did not load within ${CHECK_MS_MAX} ms`;
+      timer = setTimeout(() => resolve({ fault, killed: false }), CHECK_MS_MAX);
     });
     try {
       const checked = host!.check(module);

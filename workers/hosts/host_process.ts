@@ -32,6 +32,14 @@ export interface HostTask {
   readonly observer: WorkObserver;
 }
 
+/** What became of loading a module. */
+export interface Loaded {
+  /** What is wrong, for people; null when it loaded. */
+  readonly fault: string | null;
+  /** Somebody killed the process before it could say: that need not be the module's fault. */
+  readonly killed: boolean;
+}
+
 /** Why a host process was killed by this side. */
 export type KillReason = "memory" | "recycle" | "silent" | "garbled" | "stop" | "idle";
 
@@ -88,7 +96,7 @@ export class HostProcess {
   #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
   #outbox: unknown[];
   #flushDue = false;
-  #checks = new Map<number, (fault: string | null) => void>();
+  #checks = new Map<number, (loaded: Loaded) => void>();
   #checkCount = 0;
   #killed: KillReason | null = null;
   #stderr = "";
@@ -136,8 +144,8 @@ export class HostProcess {
     this.#tell(["abort", key, cause]);
   }
 
-  /** Loads a module in it; resolves to what is wrong, or null. */
-  check(module: string): Promise<string | null> {
+  /** Loads a module in it. */
+  check(module: string): Promise<Loaded> {
     const check = ++this.#checkCount;
     return new Promise((resolve) => {
       this.#checks.set(check, resolve);
@@ -193,14 +201,11 @@ export class HostProcess {
     const said = this.#stderr.trim().split("\n").find((line) => /error|fatal/i.test(line)) ??
       this.#stderr.trim().split("\n").at(-1);
     const message = `its host process ended (${how})${said ? `: ${said.trim()}` : ""}`;
-    for (const answer of this.#checks.values()) answer(message);
+    const outOfMemory = /out of memory|heap limit/i.test(this.#stderr);
+    const killed = this.#killed === null && status.signal !== null && !outOfMemory;
+    for (const answer of this.#checks.values()) answer({ fault: message, killed });
     this.#checks.clear();
-    this.#observer.died(this, {
-      killed: this.#killed,
-      wasReady: this.ready,
-      outOfMemory: /out of memory|heap limit/i.test(this.#stderr),
-      message,
-    });
+    this.#observer.died(this, { killed: this.#killed, wasReady: this.ready, outOfMemory, message });
   }
 
   async #readStdout(): Promise<void> {
@@ -258,7 +263,7 @@ export class HostProcess {
         surroundings.output({ kind: report[1], id: report[2] }, report[3]);
         break;
       case "checked":
-        this.#checks.get(report[1])?.(report[2]);
+        this.#checks.get(report[1])?.({ fault: report[2], killed: false });
         this.#checks.delete(report[1]);
         break;
       case "lost":
