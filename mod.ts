@@ -48,6 +48,7 @@ import {
   type Log,
   type LostThread,
   type PartMigrations,
+  type Parts,
   type Recorder,
   type Registrar,
   type RegistrarInput,
@@ -123,7 +124,8 @@ export function createRuntime(options: CreateRuntimeOptions): PostgresRuntime {
   const store = createPostgresStore({ ...options, log });
   const { database } = store;
   const executor = createExecutor({ ...options.executor, completion: store.completion, log });
-  const builder = new PartsBuilder({ database, log });
+  const call: Parts["call"] = (module, input, given) => executor.call(module, input, given);
+  const builder = new PartsBuilder({ database, log, call });
   const registrars = builder.resolve(options.registrars);
   // Both are used once the runtime is there: by its handlers, or from outside.
   const outbox: Outbox = new Outbox({
@@ -181,7 +183,8 @@ export function createMemoryRuntime(options: CreateMemoryRuntimeOptions): Record
   const log = options.log ?? defaultLog();
   const store = options.store ?? createMemoryStore();
   const executor = createExecutor({ ...options.executor, completion: store.completion, log });
-  const builder = new PartsBuilder({ database: noDatabase, log });
+  const call: Parts["call"] = (module, input, given) => executor.call(module, input, given);
+  const builder = new PartsBuilder({ database: noDatabase, log, call });
   const registrars = builder.resolve(options.registrars);
   resolveEventSettings(options.events);
   const runtime = buildRuntime({

@@ -1,13 +1,22 @@
 import type { Kind, Periodic, Permissions, Queue } from "./kind.ts";
 import { DELAY_MS_MAX, NAME_LENGTH_MAX, PERIOD_MS_MIN, PERIODIC_PREFIX } from "./limits.ts";
 import type { PartMigrations, Registrar } from "./registrar.ts";
+import type { Service } from "./runtime.ts";
 import type { Schedule } from "./schedule.ts";
 
 const MEMORY_BYTES_MIN = 64 * 1024 * 1024;
 const CONCURRENCY_MAX = 10_000;
 const ATTEMPTS_MAX = 1_000_000;
 
-const REGISTRAR_KEYS = ["kinds", "periodics", "eventTypes", "subscriptions", "keepEvents", "migrations"];
+const REGISTRAR_KEYS = [
+  "kinds",
+  "periodics",
+  "eventTypes",
+  "subscriptions",
+  "keepEvents",
+  "services",
+  "migrations",
+];
 const QUEUE_KEYS = ["name", "concurrency"];
 const CONFINED_KEYS = ["handler", "isolation", "permissions", "memory"];
 const KIND_KEYS = [
@@ -36,6 +45,13 @@ export function registrarFaults(registrar: Registrar): string[] {
     faults.push(`keepEvents of a registrar is ${show(keepEvents)}, expected a function`);
   }
   return faults;
+}
+
+/** What is wrong with what works beside the jobs. */
+export function serviceFaults(service: Service): string[] {
+  const steps = ["open", "start", "stop"] as const;
+  if (isRecord(service) && steps.every((step) => typeof service[step] === "function")) return [];
+  return [`services of a registrar hold ${show(service)}, expected { open(), start(), stop() }`];
 }
 
 /** What is wrong with the history of a part's tables. */

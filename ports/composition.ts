@@ -5,6 +5,7 @@ import {
   periodicFaults,
   queueFaults,
   registrarFaults,
+  serviceFaults,
 } from "./_declaration_faults.ts";
 import {
   eventTypeFaults,
@@ -18,6 +19,7 @@ import type { EventKeeper, EventType, Subscription } from "./event.ts";
 import type { Kind, Periodic, Queue } from "./kind.ts";
 import { PERIODIC_PREFIX } from "./limits.ts";
 import type { PartMigrations, Registrar } from "./registrar.ts";
+import type { Service } from "./runtime.ts";
 import type { Schedule } from "./schedule.ts";
 
 /** What an application is made of: what its domains contribute, and the central queue table. */
@@ -42,6 +44,8 @@ export interface Composition {
   readonly subscriptions: ReadonlyMap<string, Subscription>;
   /** Whoever is asked before old events are deleted. */
   readonly eventKeepers: readonly EventKeeper[];
+  /** What works beside the jobs. */
+  readonly services: readonly Service[];
   /** The tables that registrars keep, by part. */
   readonly migrations: ReadonlyMap<string, PartMigrations>;
 }
@@ -67,6 +71,7 @@ export function compose(input: CompositionInput, schedule: Schedule): Compositio
   const eventTypes = new Map<string, EventType>();
   const subscriptions = new Map<string, Subscription>();
   const eventKeepers: EventKeeper[] = [];
+  const services: Service[] = [];
   const migrations = new Map<string, PartMigrations>();
   for (const registrar of listOf(input.registrars, "registrars", faults) ?? []) {
     faults.push(...registrarFaults(registrar));
@@ -94,6 +99,10 @@ export function compose(input: CompositionInput, schedule: Schedule): Compositio
       }
       subscriptions.set(declared?.name, declared);
     }
+    for (const service of listOf(registrar?.services, "services of a registrar", faults) ?? []) {
+      faults.push(...serviceFaults(service));
+      services.push(service);
+    }
     for (const declared of listOf(registrar?.migrations, "migrations of a registrar", faults) ?? []) {
       faults.push(...migrationsFaults(declared, new Set([...TAKEN_PARTS, ...migrations.keys()])));
       migrations.set(declared?.part, declared);
@@ -116,7 +125,7 @@ export function compose(input: CompositionInput, schedule: Schedule): Compositio
     kinds.set(subscription.name, subscriptionKind(subscription));
     subscriptions.set(subscription.name, resolveExposure(subscription, eventTypes));
   }
-  return { kinds, queues, periodics, eventTypes, subscriptions, eventKeepers, migrations };
+  return { kinds, queues, periodics, eventTypes, subscriptions, eventKeepers, services, migrations };
 }
 
 /** The kind of a periodic's jobs. A failed run is not retried: the next tick is the retry. */

@@ -203,6 +203,11 @@ const FAULTY_EVENTS: readonly [string, Record<string, unknown>, string][] = [
     'subscription "told" has the name of a kind',
   ],
   ["a keeper that is no function", { keepEvents: 5 }, "keepEvents of a registrar is 5"],
+  [
+    "a service that can't end",
+    { services: [{ open() {}, start() {} }] },
+    "expected { open(), start(), stop() }",
+  ],
 ];
 
 for (const [what, registrar, message] of FAULTY_EVENTS) {

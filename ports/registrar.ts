@@ -3,7 +3,9 @@ import type { EventKeeper, EventType, Recorder, Subscription } from "./event.ts"
 import type { Inspector } from "./inspector.ts";
 import type { Jobs } from "./jobs.ts";
 import type { Kind, Periodic } from "./kind.ts";
+import type { JobContext } from "./handler.ts";
 import type { Log } from "./log.ts";
+import type { Service } from "./runtime.ts";
 
 /** The history of the tables that one part keeps in the schema of the jobs. */
 export interface PartMigrations {
@@ -25,6 +27,8 @@ export interface Registrar {
   readonly subscriptions?: readonly Subscription[];
   /** Asked before retention deletes old events that have been fanned out. */
   readonly keepEvents?: EventKeeper;
+  /** What works beside the jobs in a process that is started, once the tables were checked. */
+  readonly services?: readonly Service[];
   /** Tables of its own, made by `migrate()` after those of the jobs and the outbox, and checked by `start()`. */
   readonly migrations?: readonly PartMigrations[];
 }
@@ -47,6 +51,8 @@ export interface Parts {
   readonly eventTypes: () => ReadonlyMap<string, EventType>;
   /** The outbox. */
   readonly recorder: Recorder;
+  /** As of a handler's context, also outside of a job. It rejects where no host process can be started. */
+  readonly call: JobContext["call"];
   /** The process's log. */
   readonly log: Log;
 }

@@ -21,7 +21,7 @@ export class PartsBuilder {
   readonly parts: Parts;
 
   /** Takes what is there already. */
-  constructor(there: Pick<Parts, "database" | "log">) {
+  constructor(there: Pick<Parts, "database" | "log" | "call">) {
     const jobs = () => this.#jobs ?? tooEarly("jobs");
     const recorder = () => this.#recorder ?? tooEarly("recorder");
     const inspector = () => this.#inspector ?? tooEarly("inspector");
@@ -77,7 +77,9 @@ export class PartsBuilder {
   }
 
   /** All parts are there. */
-  complete(built: Omit<Parts, "database" | "log" | "eventTypes"> & Pick<Composition, "eventTypes">): void {
+  complete(
+    built: Omit<Parts, "database" | "log" | "call" | "eventTypes"> & Pick<Composition, "eventTypes">,
+  ): void {
     this.#jobs = built.jobs;
     this.#inspector = built.inspector;
     this.#eventTypes = built.eventTypes;

@@ -144,7 +144,7 @@ class StoreRuntime implements WorkingRuntime {
     const log = guardLog(options.log ?? silentLog);
     const { composition, settings } = checkedOptions(options);
     this.composition = composition;
-    this.#services = options.services ?? [];
+    this.#services = [...(options.services ?? []), ...composition.services];
     this.#settings = settings;
     this.#store = store;
     this.#executor = executor;

@@ -1,13 +1,11 @@
-import type { JobContext, Json, Permissions } from "../../ports/mod.ts";
+import { errorText, type JobContext } from "../../ports/mod.ts";
 import { type AttemptFacts, factsOf, ofOutput, ofVerdict, type Result } from "./_classify.ts";
 import type { LoadedDelivery } from "./_delivery.ts";
 import type { SecretBox } from "./_secret_box.ts";
+import type { Sender } from "./_sender.ts";
 import type { EgressGuard } from "./guard.ts";
-import type { PostInput, PostOutput } from "./post.ts";
+import type { PostInput } from "./post.ts";
 import type { WebhookSettings } from "./settings.ts";
-
-const POST = new URL("./post.ts", import.meta.url);
-const CALL_EXTRA_MS = 2000;
 
 /** What an attempt is made with. */
 export interface AttemptTools {
@@ -15,6 +13,8 @@ export interface AttemptTools {
   readonly guard: EgressGuard;
   /** Signs. */
   readonly box: SecretBox;
+  /** Sends. */
+  readonly sender: Sender;
   /** Times. */
   readonly settings: WebhookSettings;
 }
@@ -30,12 +30,10 @@ export interface AttemptMade {
 /** Makes one attempt: checks, signs, sends, and says what follows. */
 export class Attempts {
   readonly #tools: AttemptTools;
-  readonly #permissions: Permissions;
 
   /** With these. */
   constructor(tools: AttemptTools) {
     this.#tools = tools;
-    this.#permissions = { net: true, denyNet: tools.guard.denied };
   }
 
   /**
@@ -46,7 +44,7 @@ export class Attempts {
     try {
       return await this.#make(delivery, attempt, ctx);
     } catch (thrown) {
-      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      const error = errorText(thrown);
       ctx.log.error(
         "a webhook could not be sent, for which its endpoint is not to blame; it is tried again",
         {
@@ -63,7 +61,7 @@ export class Attempts {
   }
 
   async #make(delivery: LoadedDelivery, attempt: number, ctx: JobContext): Promise<AttemptMade> {
-    const { guard, box, settings } = this.#tools;
+    const { guard, box, sender, settings } = this.#tools;
     const { endpoint, messageId, body } = delivery;
     const began = performance.now();
     const verdict = await guard.check(endpoint.url);
@@ -87,8 +85,7 @@ export class Attempts {
       body,
       timeoutMs: settings.requestMs,
     };
-    const options = { permissions: this.#permissions, timeout: settings.requestMs + CALL_EXTRA_MS };
-    const output = await ctx.call(POST, input as unknown as Json, options) as unknown as PostOutput;
+    const output = await sender.send(input, ctx);
     return {
       result: ofOutput(output, nowMs + output.durationMs, settings.retryAfterMs),
       facts: factsOf(output),

@@ -30,6 +30,7 @@ const IDLE_PER_DESTINATION_MAX = 32;
 
 /** Kept-alive connections, by destination. */
 export class Connections {
+  #isClosed = false;
   #idle = new Map<string, Idle[]>();
   #sweeping: ReturnType<typeof setInterval> | null = null;
 
@@ -64,14 +65,21 @@ export class Connections {
   keep(destination: Destination, { stream, reader }: Connection): void {
     const name = nameOf(destination);
     const idle = this.#idle.get(name) ?? [];
-    if (reader.hasMore || idle.length >= IDLE_PER_DESTINATION_MAX) return closeQuietly(stream);
+    if (this.#isClosed || reader.hasMore || idle.length >= IDLE_PER_DESTINATION_MAX) {
+      return closeQuietly(stream);
+    }
     idle.push({ stream, reader, isUsed: true, since: performance.now() });
     this.#idle.set(name, idle);
     this.#sweeping ??= setInterval(() => this.#sweep(), IDLE_MS_MAX / 4);
   }
 
-  #sweep(): void {
-    const oldest = performance.now() - IDLE_MS_MAX;
+  /** Closes what is idle, and keeps nothing from now on: whatever is under way goes on, and closes at its end. */
+  close(): void {
+    this.#isClosed = true;
+    this.#sweep(Infinity);
+  }
+
+  #sweep(oldest: number = performance.now() - IDLE_MS_MAX): void {
     for (const [name, idle] of this.#idle) {
       const kept = idle.filter((connection) => connection.since >= oldest);
       for (const connection of idle) if (connection.since < oldest) closeQuietly(connection.stream);

@@ -1,6 +1,7 @@
 /**
- * Sends one webhook. It runs in a host process of its own that may reach the network, less what no webhook goes to, and
- * can do nothing else: it knows an address, a URL, headers and a body, and no database, secret or file.
+ * Sends one webhook. Wherever host processes can be started it runs in one that may reach the network, less what no
+ * webhook goes to, and can do nothing else: it knows an address, a URL, headers and a body, and no database, secret or
+ * file.
  *
  * @module
  */
@@ -49,10 +50,18 @@ const BODY_MS_MAX = 2000;
 /** How much of an answer is kept. */
 const ANSWER_LENGTH_MAX = 1000;
 
-const connections = new Connections();
+/** What sends, over connections that it keeps. Never rejects: what fails is told. */
+export type Post = (input: PostInput) => Promise<PostOutput>;
 
-/** Sends it. Never rejects: what fails is told. */
-export default async function post(input: PostInput): Promise<PostOutput> {
+/** Sends over these connections. */
+export function postOver(connections: Connections): Post {
+  return (input) => post(connections, input);
+}
+
+const inHost: Post = postOver(new Connections());
+export default inHost;
+
+async function post(connections: Connections, input: PostInput): Promise<PostOutput> {
   const began = performance.now();
   const duration = () => Math.round((performance.now() - began) * 10) / 10;
   const controller = new AbortController();
@@ -65,7 +74,7 @@ export default async function post(input: PostInput): Promise<PostOutput> {
       port: url.port === "" ? (isSecure ? 443 : 80) : Number(url.port),
       serverName: isSecure ? url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "") : null,
     };
-    const answer = await exchange(destination, encodeRequest(url, input), controller.signal);
+    const answer = await exchange(connections, destination, encodeRequest(url, input), controller.signal);
     return { type: "answered", ...answer, durationMs: duration() };
   } catch (error) {
     const durationMs = duration();
@@ -90,22 +99,24 @@ interface Answer {
 }
 
 async function exchange(
+  connections: Connections,
   destination: Destination,
   request: Uint8Array<ArrayBuffer>,
   signal: AbortSignal,
 ): Promise<Answer> {
   const connection = await connections.open(destination, signal, false);
   try {
-    return await exchangeOn(connection, destination, request, signal);
+    return await exchangeOn(connections, connection, destination, request, signal);
   } catch (error) {
     // A kept connection that ends without a byte was closed while nobody used it. A new one tells how things are.
     if (!connection.isUsed || connection.reader.heard || signal.aborted) throw error;
     const fresh = await connections.open(destination, signal, true);
-    return await exchangeOn(fresh, destination, request, signal);
+    return await exchangeOn(connections, fresh, destination, request, signal);
   }
 }
 
 async function exchangeOn(
+  connections: Connections,
   connection: Connection,
   destination: Destination,
   request: Uint8Array<ArrayBuffer>,

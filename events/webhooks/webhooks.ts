@@ -22,6 +22,7 @@ import { REPLAY_KIND, replayHandler } from "./_replay.ts";
 import { keepUndelivered, RETENTION_PERIODIC, retentionHandler } from "./_retention.ts";
 import { WEBHOOKS } from "./_schema.ts";
 import { SecretBox } from "./_secret_box.ts";
+import { checkIsolation, Sender } from "./_sender.ts";
 import { insertTestMessage, TEST_REPLAY } from "./_test_message.ts";
 import { Turns } from "./_turns.ts";
 import {
@@ -46,6 +47,12 @@ export interface WebhooksOptions {
   readonly secretKey?: string;
   /** Where they may go. Default https to the public Internet. */
   readonly egress?: EgressOptions;
+  /**
+   * Where requests are made, under what `egress` lets through: in a host process that has no access to the database, to
+   * files or to the environment, and is denied what no webhook goes to (`process`), or in this process (`none`). Default
+   * `process` where one can be started, which is found out at the start and logged; with `process` the start fails else.
+   */
+  readonly isolation?: "process" | "none";
   /** The queue of the fan-out and the deliveries, of the queue table. Default `webhook`. */
   readonly queue?: string;
   /** Times and bounds; each has a default. */
@@ -53,7 +60,7 @@ export interface WebhooksOptions {
 }
 
 const QUEUE_DEFAULT = "webhook";
-const OPTION_KEYS = ["secretKey", "egress", "queue", "settings"];
+const OPTION_KEYS = ["secretKey", "egress", "isolation", "queue", "settings"];
 const REPLAY_KEYS = ["since", "until", "limit"];
 const REPLAY_DEFAULT = 10_000;
 const REPLAY_MAX = 100_000;
@@ -103,6 +110,7 @@ export class Webhooks {
     if (unknown !== undefined) {
       throw new InvalidOptionError("webhooks", unknown, `one of ${OPTION_KEYS.join(", ")}`);
     }
+    checkIsolation(options.isolation);
     this.#options = options;
     this.#settings = resolveWebhookSettings(options.settings);
     this.#guard = new EgressGuard(options.egress);
@@ -268,22 +276,24 @@ export class Webhooks {
   }
 
   #register(parts: Parts): Registrar {
-    const { secretKey, queue = QUEUE_DEFAULT } = this.#options;
-    const { database, log } = parts;
+    const { secretKey, queue = QUEUE_DEFAULT, isolation } = this.#options;
+    const { database, log, call } = parts;
     const settings = this.#settings;
     const guard = this.#guard;
     const box = new SecretBox(KeyRing.read(secretKey ?? Deno.env.get(KEY_VARIABLE)));
     const exposed = () => exposedTypes(parts);
     this.#bound = { parts, endpoints: new Endpoints({ database, box, guard, exposed }) };
+    const sender = new Sender({ call, guard, isolation, log });
     const deliver = deliverHandler({
       deliveries: new Deliveries(database),
-      attempts: new Attempts({ guard, box, settings }),
+      attempts: new Attempts({ guard, box, sender, settings }),
       health: new EndpointHealth(database, settings, log),
       turns: new Turns(),
       settings,
     });
     return {
       migrations: [WEBHOOKS],
+      services: [sender],
       keepEvents: keepUndelivered,
       subscriptions: [{
         name: FANOUT_SUBSCRIPTION,

@@ -14,6 +14,8 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The working directory. Default this repository. */
   readonly cwd?: string;
+  /** What it may do, as flags of Deno. Default everything. */
+  readonly permissions?: readonly string[];
   /** Who runs it. Default oneself. */
   readonly user?: { readonly uid: number; readonly gid: number };
   /** In a process group of its own, as a terminal would run it. Default false. */
@@ -37,7 +39,13 @@ export class Program implements AsyncDisposable {
   /** Starts `programs/NAME.ts`. */
   constructor(name: string, args: readonly string[], options: ProgramOptions = {}) {
     this.#process = new Deno.Command(Deno.execPath(), {
-      args: ["run", "--no-check", "--allow-all", new URL(`programs/${name}.ts`, root).href, ...args],
+      args: [
+        "run",
+        "--no-check",
+        ...(options.permissions ?? ["--allow-all"]),
+        new URL(`programs/${name}.ts`, root).href,
+        ...args,
+      ],
       cwd: options.cwd ?? root,
       env: { NO_COLOR: "1", ...options.env },
       stdin: "null",

@@ -314,6 +314,8 @@ export class HostPool {
     fresh: boolean,
     forced: "no" | "bound" | "all",
   ): Promise<HostProcess | undefined> {
+    // Its own path is what would be started again: the program and not Deno, over and over.
+    if (Deno.build.standalone) throw new Error("a compiled program has no Deno to start");
     group.modules.add(module);
     const modules = new Set(group.modules);
     const code = group.permissions === undefined

@@ -1,29 +1,12 @@
 import postgres from "postgres";
-import { toBase64 } from "../../../events/webhooks/_base64.ts";
-import {
-  type Delivery,
-  type EndpointDraft,
-  Webhooks,
-  type WebhooksOptions,
-} from "../../../events/webhooks/mod.ts";
-import { createLog, createRuntime, type EventType, type Json, type PostgresRuntime } from "../../../mod.ts";
+import type { Delivery, EndpointDraft, Webhooks } from "../../../events/webhooks/mod.ts";
+import type { Json, PostgresRuntime } from "../../../mod.ts";
 import { eventually } from "../../conformance/eventually.ts";
+import { Program } from "../../programs/program.ts";
 import { testDatabaseUrl, uniqueSchema } from "../../support/test_database.ts";
+import { buildProcess, type ProcessOptions } from "./composition.ts";
 
-/** A key to seal secrets with. */
-export const SECRET_KEY: string = toBase64(new Uint8Array(32).fill(7));
-
-const TYPES: readonly EventType[] = [
-  { type: "order.placed", description: "An order.", subject: "its id", exposure: "webhook" },
-  { type: "order.paid", description: "Money.", subject: "its id", exposure: "webhook" },
-  { type: "mail.sent", description: "Nobody else's business.", subject: "its id" },
-];
-
-/** How a site differs. */
-export interface SiteOptions extends WebhooksOptions {
-  /** Concurrency of the queue. Default 50. */
-  readonly concurrency?: number;
-}
+export { SECRET_KEY } from "./composition.ts";
 
 /** One process with webhooks. */
 export interface SiteProcess {
@@ -45,45 +28,47 @@ export class Site implements AsyncDisposable {
   readonly sql: postgres.Sql;
   /** The processes. */
   readonly processes: SiteProcess[] = [];
-  readonly #options: SiteOptions;
+  readonly #options: ProcessOptions;
+  readonly #workers: Program[] = [];
 
-  private constructor(url: string, options: SiteOptions) {
+  private constructor(url: string, options: ProcessOptions) {
     this.url = url;
     this.sql = postgres(url, { max: 2, onnotice: () => {} });
     this.#options = options;
   }
 
   /** Makes the schema and starts one process. */
-  static async open(options: SiteOptions = {}): Promise<Site> {
+  static async open(options: ProcessOptions = {}): Promise<Site> {
+    const site = await Site.prepare(options);
+    await site.main.runtime.start();
+    return site;
+  }
+
+  /** Makes the schema and a first process that works nothing: its operations alone are used. */
+  static async prepare(options: ProcessOptions = {}): Promise<Site> {
     const site = new Site(await testDatabaseUrl(), options);
-    const { runtime } = site.build();
-    await runtime.migrate();
-    await runtime.start();
+    await site.build().runtime.migrate();
     return site;
   }
 
   /** A process that is not started. */
-  build(changes: SiteOptions = {}): SiteProcess {
-    const { concurrency = 50, ...options } = { ...this.#options, ...changes };
-    const webhooks = new Webhooks({
-      secretKey: SECRET_KEY,
-      egress: { allowHttp: true, allowAddresses: ["127.0.0.1"] },
-      ...options,
-      // A tenth of a second is what ten of them are otherwise.
-      settings: { scheduleMs: [50, 100, 200], probeMs: 200, leaseMs: 2000, ...options.settings },
-    });
+  build(changes: ProcessOptions = {}): SiteProcess {
     const lines: string[] = [];
-    const runtime = createRuntime({
-      url: this.url,
-      schema: this.schema,
-      registrars: [{ eventTypes: TYPES }, webhooks.registrar],
-      queues: [{ name: "webhook", concurrency }],
-      settings: { pollMs: 100 },
-      log: createLog({ level: "info", write: (line) => void lines.push(line) }),
-    });
-    const process = { runtime, webhooks, lines };
+    const options = { ...this.#options, ...changes };
+    const process = { ...buildProcess(this, options, (line) => void lines.push(line)), lines };
     this.processes.push(process);
     return process;
+  }
+
+  /** A worker program of its own. Without `permissions` it may do everything. It is killed when the site closes. */
+  worker(options: ProcessOptions = {}, permissions?: readonly string[]): Program {
+    const { url, schema } = this;
+    const config = { url, schema, options: { ...this.#options, ...options } };
+    const worker = new Program("../tests/webhooks/programs/worker", [JSON.stringify(config)], {
+      ...(permissions === undefined ? {} : { permissions }),
+    });
+    this.#workers.push(worker);
+    return worker;
   }
 
   /** The first process. */
@@ -123,6 +108,7 @@ export class Site implements AsyncDisposable {
 
   /** Ends all of it. */
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const worker of this.#workers) await worker[Symbol.asyncDispose]();
     await Promise.all(this.processes.map(({ runtime }) => runtime.stop(500)));
     await this.sql.unsafe(`drop schema if exists ${this.schema} cascade`);
     await this.sql.end();
