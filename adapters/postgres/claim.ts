@@ -1,8 +1,9 @@
 import { DatabaseUnavailableError } from "../../ports/errors.ts";
 import type { Claimed, ClaimRequest } from "../../ports/store.ts";
 import type { TxRow } from "../../ports/tx.ts";
-import { AwakeMarks } from "./awake.ts";
-import { ClaimPositions, type Position } from "./claim_positions.ts";
+import type { AwakeMarks } from "./awake.ts";
+import { ClaimPositions, type Placed, type Position } from "./claim_positions.ts";
+import { lookBehind } from "./look_behind.ts";
 import type { LostClaims } from "./lost_claims.ts";
 import { isoSql } from "./sql_text.ts";
 import type { StartMarks } from "./start_marks.ts";
@@ -89,11 +90,11 @@ export class Claimer {
   readonly #positions: Map<string, ClaimPositions> = new Map();
 
   /** Remembers nothing yet. */
-  constructor(database: Statements, marks: StartMarks, lost: LostClaims) {
+  constructor(database: Statements, marks: StartMarks, lost: LostClaims, awake: AwakeMarks) {
     this.#database = database;
     this.#marks = marks;
     this.#lost = lost;
-    this.#awake = new AwakeMarks(database);
+    this.#awake = awake;
   }
 
   /** Takes due jobs. The claims of one queue must not be made at the same time. */
@@ -102,7 +103,7 @@ export class Claimer {
     await this.#lost.release(request.owner, request.queue);
     const claimed = await this.#claimOnce(request);
     try {
-      return [...claimed, ...await this.#lookAgain(request, claimed.length)];
+      return [...claimed, ...await this.#claimAgain(request, claimed.length)];
     } catch (error) {
       // What was claimed must reach the caller, who alone knows of it. The next claim looks again.
       if (claimed.length === 0) throw error;
@@ -110,7 +111,7 @@ export class Claimer {
     }
   }
 
-  /** In how many ms a queue should be looked through from its start because of a claim that came short; else null. */
+  /** In how many ms a queue should be claimed from again because of what may lie behind its positions; else null. */
   lookDueMs(queue: string): number | null {
     return this.#positions.get(queue)?.lookDueMs() ?? null;
   }
@@ -125,25 +126,36 @@ export class Claimer {
     await this.#awake.withdrawAll(owner);
   }
 
-  /** Who enqueued while this process was marked as awake woke nobody, so one more look follows the mark's withdrawal. */
-  async #lookAgain(request: ClaimRequest, claimed: number): Promise<Claimed[]> {
+  /** Claims once more, when there may be something that the claim could not see. */
+  async #claimAgain(request: ClaimRequest, claimed: number): Promise<Claimed[]> {
     const { owner, queue, limit, free } = request;
-    const mustLook = await this.#awake.note(queue, owner, claimed >= limit);
-    if (!mustLook) return [];
+    // Who enqueued while this process was marked as awake woke nobody.
+    let mayBeMore = await this.#awake.note(queue, owner, claimed >= limit);
+    const look = this.#positionsOf(queue).beginLook();
+    if (look !== null) {
+      const looking = lookBehind(this.#database, queue, look);
+      // Whoever has jobs need not wait for it.
+      if (claimed === 0 && await looking) mayBeMore = true;
+    }
+    if (!mayBeMore) return [];
     return await this.#claimOnce({ owner, queue, limit: limit - claimed, free: Math.max(0, free - claimed) });
   }
 
+  #positionsOf(queue: string): ClaimPositions {
+    const positions = this.#positions.get(queue) ?? new ClaimPositions();
+    this.#positions.set(queue, positions);
+    return positions;
+  }
+
   async #claimOnce(request: ClaimRequest): Promise<Claimed[]> {
-    const positions = this.#positions.get(request.queue) ?? new ClaimPositions();
-    this.#positions.set(request.queue, positions);
-    const scan = positions.begin();
+    const scan = this.#positionsOf(request.queue).begin();
     const seq = this.#marks.nextSeq();
     const rows = await this.#run(request, seq, scan.from);
     const claimed = rows.map(toClaimed);
     this.#lost.noteClaimed(request.owner, request.queue, claimed);
     const started = claimed.slice(0, Math.max(0, request.free)).filter((job) => !job.alone);
     this.#marks.noteStarted(request.owner, seq, started);
-    scan.end(rows.filter((row) => row.due_at !== null).map(toPosition), rows.length >= request.limit);
+    scan.end(rows.filter((row) => row.due_at !== null).map(toPlaced), rows.length >= request.limit);
     return claimed;
   }
 
@@ -171,6 +183,6 @@ function toClaimed(row: TxRow): Claimed {
   };
 }
 
-function toPosition(row: TxRow): { priority: number } & Position {
+function toPlaced(row: TxRow): Placed {
   return { priority: Number(row.priority), at: String(row.due_at), id: String(row.id) };
 }

@@ -1,75 +1,111 @@
 /** A place in the order of one queue and priority: everything up to it has been claimed by someone. */
 export interface Position {
-  /** The `scheduled_at` of the last job that was claimed, as text that PostgreSQL reads. */
+  /** The `scheduled_at` of a job, as text that PostgreSQL reads. */
   readonly at: string;
   /** Its id. */
   readonly id: string;
 }
+
+/** A job and where it stands. */
+export type Placed = Position & {
+  /** 1 is first. */
+  readonly priority: number;
+};
 
 /** One claim under way. */
 export interface Scan {
   /** Where it begins, for priorities 1 to 4. */
   readonly from: readonly Position[];
   /** Says what it claimed, in order, and whether it got all that it asked for. */
-  end(claimed: readonly ({ readonly priority: number } & Position)[], isFull: boolean): void;
+  end(claimed: readonly Placed[], isFull: boolean): void;
+}
+
+/** One look under way for what is claimable behind the positions. */
+export interface Look {
+  /** Where it ends, for priorities 1 to 4. */
+  readonly upTo: readonly Position[];
+  /** Says which job it found first, of each priority. */
+  end(found: readonly Placed[]): void;
 }
 
 const START: Position = { at: "-infinity", id: "0" };
 const PRIORITIES = 4;
 
-/** The bounds of the pause between two looks from the start, in ms. */
+/** The bounds of the pause between two looks, in ms. */
 const LOOK_INTERVAL_MS_MIN = 100;
 const LOOK_INTERVAL_MS_MAX = 10_000;
 
 /** A look may take this share of the time at most: it pauses for so many times what it took. */
-const LOOK_PAUSE_FACTOR = 20;
+const LOOK_PAUSE_FACTOR = 8;
 
 /**
  * Remembers up to where one queue has been claimed, so that a claim does not walk again over rows that were claimed
  * before and that vacuum may not remove yet.
  *
  * Rows can appear behind the position: a transaction that committed late, a claim that was rolled back, a clock that
- * was set back. A look from the start finds them. It costs more the longer a snapshot is held elsewhere, so it is
- * made at intervals.
+ * was set back. A look, which reads from the start and claims nothing, finds the first of them, and the next claim begins
+ * there. It costs more the longer a snapshot is held elsewhere, so it is made at intervals, and beside the claims.
  *
- * A look that came back full has not seen all of them, and the next claims go on from where it ended: there may be
- * many. What lies behind the positions of the later priorities it has not reached; its turn comes after those.
+ * A claim from such a place that came back full has not seen all of them, and the next one goes on from where it
+ * ended: there may be many. What lies behind in the later priorities it has not reached; its turn comes after those.
  */
 export class ClaimPositions {
   readonly #now: () => number;
-  #positions: Position[] = new Array(PRIORITIES).fill(START);
+  readonly #reached: Position[] = new Array(PRIORITIES).fill(START);
+  /** Where something was left behind, if so. */
+  readonly #behind: (Position | undefined)[] = new Array(PRIORITIES).fill(undefined);
   #begunAt: number | null = null;
   #nextLookAt = 0;
-  #owed = true;
+  #looking = false;
+  #owed = false;
 
   /** Begins at the start. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /** Begins a claim: from the start when a look is due, otherwise from where the last one ended. */
+  /** Begins a claim, from where something was left behind, otherwise from where the last one ended. */
   begin(): Scan {
-    const begunAt = this.#begunAt = this.#now();
-    const isLook = begunAt >= this.#nextLookAt;
-    const from = isLook ? new Array<Position>(PRIORITIES).fill(START) : this.#positions;
+    this.#begunAt = this.#now();
+    const behind = [...this.#behind];
     return {
-      from,
+      from: behind.map((place, line) => place ?? this.#reached[line]!),
       end: (claimed, isFull) => {
-        const positions = [...this.#positions];
-        for (const { priority, at, id } of claimed) {
-          if (isBefore(positions[priority - 1]!, { at, id })) positions[priority - 1] = { at, id };
-        }
+        this.#owed = true;
         const last = claimed.at(-1);
-        if (isLook && isFull && last !== undefined) {
-          positions[last.priority - 1] = { at: last.at, id: last.id };
+        behind.forEach((place, line) => {
+          // What a look has found in the meantime is for the next claim.
+          if (place === undefined || this.#behind[line] !== place) return;
+          if (!isFull || last === undefined || line < last.priority - 1) this.#behind[line] = undefined;
+          else if (line === last.priority - 1) {
+            this.#behind[line] = isBefore(last, this.#reached[line]!)
+              ? { at: last.at, id: last.id }
+              : undefined;
+          }
+        });
+        for (const { priority, at, id } of claimed) {
+          if (isBefore(this.#reached[priority - 1]!, { at, id })) this.#reached[priority - 1] = { at, id };
         }
-        this.#positions = positions;
+      },
+    };
+  }
+
+  /** Begins a look, unless one is under way or the pause after the last one is not over. */
+  beginLook(): Look | null {
+    const begunAt = this.#now();
+    if (this.#looking || begunAt < this.#nextLookAt) return null;
+    this.#looking = true;
+    this.#owed = false;
+    return {
+      upTo: [...this.#reached],
+      end: (found) => {
         const endedAt = this.#now();
-        if (isLook) {
-          const pause = LOOK_PAUSE_FACTOR * (endedAt - begunAt);
-          this.#nextLookAt = endedAt + Math.min(Math.max(pause, LOOK_INTERVAL_MS_MIN), LOOK_INTERVAL_MS_MAX);
+        const pause = LOOK_PAUSE_FACTOR * (endedAt - begunAt);
+        this.#nextLookAt = endedAt + Math.min(Math.max(pause, LOOK_INTERVAL_MS_MIN), LOOK_INTERVAL_MS_MAX);
+        this.#looking = false;
+        for (const { priority, at, id } of found) {
+          this.#behind[priority - 1] = { at, id: String(BigInt(id) - 1n) };
         }
-        this.#owed = !isLook || isFull;
       },
     };
   }
@@ -79,8 +115,9 @@ export class ClaimPositions {
     return this.#begunAt === null ? 0 : this.#now() - this.#begunAt;
   }
 
-  /** In how many ms a look from the start is due, when one is owed since the last; null when none is. */
+  /** In how many ms the queue should be claimed from because of what may lie behind; null when nothing may. */
   lookDueMs(): number | null {
+    if (this.#behind.some((place) => place !== undefined)) return 0;
     return this.#owed ? Math.max(0, this.#nextLookAt - this.#now()) : null;
   }
 }

@@ -28,6 +28,7 @@ import type {
   TakeTick,
 } from "../../ports/store.ts";
 import type { Tx } from "../../ports/tx.ts";
+import { AwakeMarks } from "./awake.ts";
 import { cancelJob } from "./cancel.ts";
 import { Claimer } from "./claim.ts";
 import { completionOf } from "./completion.ts";
@@ -132,7 +133,7 @@ export class PostgresStore implements Store {
     this.#target = { quotedSchema, channel: channelName(schema, SIGNALS_CHANNEL) };
     this.#marks = new StartMarks(this.#pulse);
     this.#lost = new LostClaims(this.#steps);
-    this.#claimer = new Claimer(this.#steps, this.#marks, this.#lost);
+    this.#claimer = new Claimer(this.#steps, this.#marks, this.#lost, new AwakeMarks(this.#pulse));
     this.#run = (text, params) => this.#work.query(text, params);
   }
 

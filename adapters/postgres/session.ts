@@ -23,7 +23,7 @@ export const STEADY_PLANS: Readonly<Record<string, string>> = {
 };
 
 /**
- * For heartbeats and the marks of starts: what these say matters while the database lives. They need not wait for
+ * For heartbeats and the marks of starts and of who is awake: what these say matters while the database lives. They need not wait for
  * the disk, and when the database itself crashes they are written anew or matter no more.
  */
 export const LIGHT_WRITES: Readonly<Record<string, string>> = { ...FRESH_PLANS, synchronous_commit: "off" };

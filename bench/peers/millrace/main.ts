@@ -26,6 +26,8 @@ interface Open {
 
 const KIND = "noop";
 const LOOK_MS = 5;
+/** When a single job is asked about: most have started by then, and a question asked before would be in their way. */
+const ASK_AFTER_MS = 10;
 
 let open: Open;
 let sql: postgres.Sql;
@@ -135,6 +137,7 @@ await serve({
     await worker.start();
     for (let sample = -20; sample < samples; sample++) {
       const id = await enqueuer.enqueue(KIND, { ...makeArgs(), sentAt: now() });
+      await pause(ASK_AFTER_MS);
       await enqueuer.wait(id, 30_000);
       await pause(pauseMs * (0.5 + Math.random()));
     }
