@@ -1,5 +1,4 @@
 import { descendants } from "../programs/program.ts";
-import { pause } from "../conformance/eventually.ts";
 import { TcpProxy } from "../integration/support/tcp_proxy.ts";
 import { JOURNAL_VARIABLE, type JournalWriter } from "./journal.ts";
 
@@ -85,16 +84,23 @@ export class Member implements AsyncDisposable {
     this.#expected.add(pid);
   }
 
-  /** Cuts it off from the database for a while, also a worker that starts meanwhile. */
-  async cutOff(ms: number, cut: (proxy: TcpProxy) => void): Promise<void> {
+  /** It is cut off from the database for as long as this takes, also a worker that starts meanwhile. */
+  async cutOff(during: (proxy: TcpProxy) => Promise<void>): Promise<void> {
     if (this.#cutOff !== null) return;
     this.#cutOff = new Set();
     if (this.#worker !== null) this.#noteCutOff(this.#worker);
-    cut(this.proxy);
-    await pause(ms);
-    this.proxy.restore();
-    for (const pid of this.#cutOff) this.#journal.write({ what: "back", pid });
-    this.#cutOff = null;
+    try {
+      await during(this.proxy);
+    } finally {
+      this.proxy.restore();
+      for (const pid of this.#cutOff) this.#journal.write({ what: "back", pid });
+      this.#cutOff = null;
+    }
+  }
+
+  /** Something of its connections breaks. */
+  disturb(why: string): void {
+    if (this.#worker !== null) this.#journal.write({ what: "disturbed", pid: this.#worker, why });
   }
 
   /** Tells the supervisor to stop in order. */
@@ -136,7 +142,11 @@ export class Member implements AsyncDisposable {
       const supervisor = this.#spawn();
       this.#supervisor = supervisor;
       await Promise.all([this.#read(supervisor.stdout, output), this.#read(supervisor.stderr, output)]);
-      await supervisor.status;
+      const status = await supervisor.status;
+      // With the first start that fails it ends too, without a word.
+      if (!status.success && status.signal === null && this.#worker !== null) {
+        this.#noteDeath(this.#worker, `exit ${status.code}`);
+      }
       this.#supervisor = null;
       this.#worker = null;
       if (!this.#ended) await new Promise((resolve) => setTimeout(resolve, RESTART_MS));
@@ -189,6 +199,7 @@ export class Member implements AsyncDisposable {
     const { event, pid, code, signal } = JSON.parse(line);
     if (event === "worker starting") {
       this.#worker = pid;
+      this.#journal.write({ what: "starting", pid });
       this.#noteCutOff(pid);
     }
     if (event === "started") {
@@ -201,10 +212,13 @@ export class Member implements AsyncDisposable {
     }
     if (event === "worker ended, starting another") {
       if (pid === this.#worker) this.#worker = null;
-      // Without a database it can't start; the supervisor tries again.
-      if (this.#expected.has(pid) || !this.#stable.has(pid)) return;
-      this.#journal.write({ what: "died", pid, why: signal ?? `exit ${code}` });
+      this.#noteDeath(pid, signal ?? `exit ${code}`);
     }
+  }
+
+  #noteDeath(pid: number, why: string): void {
+    if (this.#expected.has(pid)) return;
+    this.#journal.write({ what: "died", pid, why, started: this.#stable.has(pid) });
   }
 
   #noteCutOff(pid: number): void {

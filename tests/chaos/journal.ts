@@ -5,6 +5,8 @@
  * @module
  */
 
+import { AHEAD_VARIABLE } from "./hour_ahead.ts";
+
 /** Where the journal is, for every process of a run. */
 export const JOURNAL_VARIABLE = "CHAOS_JOURNAL";
 
@@ -44,12 +46,16 @@ export type Event =
   | { readonly what: "stop"; readonly pid: number }
   /** A worker program takes itself down because of a thread that can't be ended. */
   | { readonly what: "recycle"; readonly pid: number }
-  /** A worker program has ended, and nothing says that it was to. */
-  | { readonly what: "died"; readonly pid: number; readonly why: string }
+  /** A worker program was started by its supervisor. */
+  | { readonly what: "starting"; readonly pid: number }
+  /** It has ended, and nothing says that it was to. `started` is whether it had said that it started. */
+  | { readonly what: "died"; readonly pid: number; readonly why: string; readonly started: boolean }
   /** A process can't do anything, or can't reach the database, from here on. `null`: none of them can. */
   | { readonly what: "out"; readonly pid: number | null; readonly why: string }
   /** It can again. */
   | { readonly what: "back"; readonly pid: number | null }
+  /** Something broke of what a process has of the database, but it is not cut off. `null`: anybody's. */
+  | { readonly what: "disturbed"; readonly pid: number | null; readonly why: string }
   /** The main loop of a worker program stood still for so long, though nobody stopped it. */
   | { readonly what: "stall"; readonly pid: number; readonly ms: number }
   /** The injector did something else. */
@@ -77,7 +83,18 @@ export type Event =
     readonly signature: string;
     readonly answer: string;
   }
-  /** A person's cancel was answered. */
+  /** A person is about to disable an endpoint, or has enabled it. */
+  | { readonly what: "disabling"; readonly endpoint: string }
+  | { readonly what: "enabled"; readonly endpoint: string }
+  /** A person begins to put deliveries of an endpoint back in line: the discarded ones, or the one that is named. */
+  | { readonly what: "redeliver"; readonly endpoint: string; readonly delivery: string | null }
+  /** That failed half-way: what is back in line may have no job. */
+  | { readonly what: "redelivery broke off"; readonly endpoint: string }
+  /** A person's replay was answered. */
+  | { readonly what: "replay"; readonly endpoint: string; readonly id: string }
+  /** A person's cancel begins; it may fail, and it may have taken effect all the same. */
+  | { readonly what: "cancelling"; readonly id: string }
+  /** It was answered. */
   | { readonly what: "cancel"; readonly id: string; readonly result: string }
   /** A person's retry begins; it may fail, and it may have taken effect all the same. */
   | { readonly what: "retry"; readonly id: string }
@@ -111,9 +128,11 @@ export class JournalWriter implements Disposable {
   }
 }
 
-/** One worker's `Date` is an hour off; this is not. */
+const aheadMs = Number(Deno.env.get(AHEAD_VARIABLE) ?? 0);
+
+/** One worker's clock is an hour off; this is not. */
 function now(): number {
-  return Math.round(performance.timeOrigin + performance.now());
+  return Math.round(performance.timeOrigin + performance.now() - aheadMs);
 }
 
 /** The journal that the environment names, opened once in each thread. */

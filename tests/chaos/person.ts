@@ -5,7 +5,6 @@ import {
   type JobSummary,
   UniqueConflictError,
 } from "../../ports/mod.ts";
-import { isProducts } from "./check/existence.ts";
 import { PERIODS } from "./kinds.ts";
 import { Loop } from "./loop.ts";
 import { isOutage, type Shop } from "./producers.ts";
@@ -41,8 +40,8 @@ export class Person extends Loop {
 
   async #cancel(state: JobState): Promise<void> {
     const job = await this.#one(state);
-    // Nobody would be told of an event whose fan-out or delivery was cancelled, and rightly so.
-    if (job === null || isProducts(job.kind)) return;
+    if (job === null) return;
+    this.#shop.journal.write({ what: "cancelling", id: job.id });
     const { result } = await this.#shop.runtime.cancel(job.id);
     this.#shop.journal.write({ what: "cancel", id: job.id, result });
   }

@@ -1,5 +1,5 @@
 import type postgres from "postgres";
-import type { DeliveryRow, EventRow, JobRow } from "./check/evidence.ts";
+import type { EventRow, JobRow } from "./check/evidence.ts";
 
 /** The run's own tables. */
 const CREATE = `
@@ -40,20 +40,11 @@ const LEFT = `
   select (
     (select count(*) from {schema}.job where not starts_with(kind, 'periodic:'))
     + (select count(*) from {schema}.outbox where fanned_out_at is null and poisoned_at is null)
-    + (select count(*) from {schema}.webhook_delivery where state = 'waiting')
   )::int as left`;
 
 const EVENTS = `
   select id::text, seq::text, type, subject, data ->> 'tag' as tag, fanout::text as fanout, last_error
   from {schema}.outbox
-  order by seq`;
-
-/** An endpoint's description is the name that the run gave it. */
-const DELIVERIES = `
-  select endpoint.description as endpoint, message_id::text as event, seq::text, state, reason
-  from {schema}.webhook_delivery as delivery
-  join {schema}.webhook_endpoint as endpoint on endpoint.id = delivery.endpoint_id
-  where replay = ''
   order by seq`;
 
 /** What a run reads of its database. */
@@ -121,23 +112,12 @@ export class Tables {
     return (await this.#query(`select tag from {schema}.chaos_fact`)).map((row) => row.tag);
   }
 
-  /** Every delivery. */
-  async deliveries(): Promise<DeliveryRow[]> {
-    return (await this.#query(DELIVERIES)).map((row) => ({
-      endpoint: row.endpoint,
-      event: row.event,
-      seq: Number(row.seq),
-      state: row.state,
-      reason: row.reason,
-    }));
-  }
-
   /** Unique keys that two jobs hold now. */
   async sharedKeys(): Promise<string[]> {
     return (await this.#query(SHARED_KEYS)).map((row) => `jobs ${row.ids} share the key ${row.key}`);
   }
 
-  /** How many jobs, fan-outs and deliveries have not ended, beside the periodics'. */
+  /** How many jobs, those of fan-outs and deliveries among them, have not ended, beside the periodics'. */
   async left(): Promise<number> {
     return (await this.#query(LEFT))[0]!.left;
   }

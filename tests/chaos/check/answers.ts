@@ -1,4 +1,5 @@
 import type { JobRow, Violation } from "./evidence.ts";
+import { DELIVER, FANOUT } from "./existence.ts";
 import type { History } from "./history.ts";
 
 /** What callers were told is so: the ends that `wait` told, what a cancel answered, the kinds of errors. */
@@ -13,7 +14,7 @@ export function answers(history: History): Violation[] {
   }
   for (const [id, cancels] of history.cancels) {
     const job = history.jobs.get(id);
-    if (job === undefined || history.retriesOf(id) > 0) continue;
+    if (job === undefined || history.retriesOf(id) > 0 || job.kind === DELIVER) continue;
     for (const { place, result } of cancels) found.push(...afterCancel(history, job, place, result));
   }
   return found;
@@ -22,7 +23,8 @@ export function answers(history: History): Violation[] {
 function afterCancel(history: History, job: JobRow, place: number, result: string): Violation[] {
   const { id, state, kind } = job;
   // Its own transaction may have completed it first.
-  const isDone = state === "cancelled" || (state === "completed" && kind.startsWith("effect"));
+  const completesItself = kind.startsWith("effect") || kind === FANOUT;
+  const isDone = state === "cancelled" || (state === "completed" && completesItself);
   if (result === "requested" && !isDone) {
     return [{ rule: "cancel", job: id, text: `a cancel was to end it, and it is ${state}` }];
   }

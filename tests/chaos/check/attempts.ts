@@ -1,5 +1,5 @@
 import type { JobRow, Violation } from "./evidence.ts";
-import { isProducts } from "./existence.ts";
+import { DELIVER, isProducts } from "./existence.ts";
 import type { Execution, History } from "./history.ts";
 
 type AttemptError = JobRow["errors"][number];
@@ -34,8 +34,8 @@ function counted(history: History, job: JobRow): Violation[] {
   if (snoozes > thrown && !isProducts(kind)) {
     say(`it was snoozed ${snoozes} times, and its handler asked for it ${thrown} times`);
   }
-  // A retry adds attempts to one that completed, or was cancelled in the middle of an attempt.
-  const retries = history.retriesOf(id);
+  // A retry adds attempts to one that completed, or was cancelled in the middle of an attempt. A redelivery is one too.
+  const retries = kind === DELIVER ? Infinity : history.retriesOf(id);
   const withoutError = attempt - errors.length;
   const least = state === "completed" ? 1 : 0;
   const most = (state === "completed" || state === "cancelled" ? 1 : 0) + retries;
@@ -57,7 +57,7 @@ function isJustified(history: History, job: JobRow, error: AttemptError): boolea
       // The transaction of `completeIn` is the handler's own, and breaks with its connection.
       return ended("throw") || job.kind.startsWith("effect") || isProducts(job.kind);
     case "discarded":
-      return ended("discard");
+      return ended("discard") || isProducts(job.kind);
     case "timeout":
       // What the product's own wait for may be away for longer than they may take.
       return job.kind.startsWith("slow") || isProducts(job.kind);

@@ -1,6 +1,11 @@
+import type { Event } from "../journal.ts";
 import { alive, BEGAN, end, enqueued, failed, frozen, job, prove, type Sample, start } from "./samples.ts";
 
 const well = [enqueued, start("a"), end("a")];
+
+const away: Event = { what: "out", pid: null, why: "the server was killed" };
+const cutOff: Event = { what: "disturbed", pid: 11, why: "its connections were cut" };
+const startFailed = (why: string): Event => ({ what: "died", pid: 11, why, started: false });
 
 const SAMPLES: readonly Sample[] = [
   { name: "a job that ran once and completed is well", events: well, jobs: [job()], broken: [] },
@@ -184,9 +189,33 @@ const SAMPLES: readonly Sample[] = [
   },
   {
     name: "a worker program that died by itself",
-    events: [...well, { what: "died", pid: 10, why: "exit 1" }],
+    events: [...well, { what: "died", pid: 10, why: "exit 1", started: true }],
     jobs: [job()],
     broken: ["process died"],
+  },
+  {
+    name: "a worker program whose start failed by itself",
+    events: [...well, { what: "starting", pid: 11 }, startFailed("exit 1")],
+    jobs: [job()],
+    broken: ["start failed"],
+  },
+  {
+    name: "a worker program whose start failed when the database was away is well",
+    events: [...well, away, { what: "starting", pid: 11 }, startFailed("exit 1")],
+    jobs: [job()],
+    broken: [],
+  },
+  {
+    name: "a worker program whose start failed when its connections broke is well",
+    events: [...well, { what: "starting", pid: 11 }, cutOff, startFailed("exit 1")],
+    jobs: [job()],
+    broken: [],
+  },
+  {
+    name: "a worker program that died of a signal in its start, whatever else happened",
+    events: [...well, { what: "starting", pid: 11 }, cutOff, startFailed("SIGSEGV")],
+    jobs: [job()],
+    broken: ["start failed"],
   },
   {
     name: "two jobs with one unique key",

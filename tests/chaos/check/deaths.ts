@@ -5,18 +5,25 @@ import type { Execution, History } from "./history.ts";
 /** Whoever wrote so shortly before its process was killed was running when it was, in ms. */
 const SURELY_MS = 200;
 
+/** A server that has come back a moment ago may still turn a program away, in ms. */
+const BEFORE_START_MS = 1000;
+
 /** How a handler may end that takes its neighbours' thread with it. */
 const ENDS_THREAD: ReadonlySet<Ending> = new Set<Ending>(["exit", "reject", "timer", "spin", "hang"]);
 
 /** The death of a worker program spends an attempt of each job that ran in it; no handler is such a death. */
 export function deaths(history: History): Violation[] {
   const found: Violation[] = [];
-  for (const [pid, { why }] of history.deaths) {
+  for (const [pid, { at, why, started }] of history.deaths) {
     if (history.kills.has(pid) || history.leaves.has(pid)) continue;
-    found.push({
-      rule: "process died",
-      text: `the worker program ${pid} ended with ${why}, and nobody killed it`,
-    });
+    if (started) {
+      const text = `the worker program ${pid} ended with ${why}, and nobody killed it`;
+      found.push({ rule: "process died", text });
+    } else if (!why.startsWith("exit") || !history.wasDisturbed(pid, startOf(history, pid), at)) {
+      const text =
+        `the worker program ${pid} ended with ${why} before it had started, and nothing came between`;
+      found.push({ rule: "start failed", text });
+    }
   }
   for (const execution of history.byName.values()) {
     if (!surelyDiedWithProcess(history, execution)) continue;
@@ -32,6 +39,11 @@ export function deaths(history: History): Violation[] {
     found.push({ rule: "death not charged", job: job.id, text });
   }
   return found;
+}
+
+/** What broke shortly before a program began may be noticed by it. */
+function startOf(history: History, pid: number): number {
+  return (history.starts.get(pid)?.at ?? 0) - BEFORE_START_MS;
 }
 
 function surelyDiedWithProcess(history: History, execution: Execution): boolean {

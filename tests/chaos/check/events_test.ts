@@ -1,24 +1,10 @@
 import type { Event } from "../journal.ts";
-import type { DeliveryRow, EventRow, Evidence } from "./evidence.ts";
-import { end, job, prove, type Sample, start } from "./samples.ts";
+import type { EventRow, Evidence } from "./evidence.ts";
+import { end, job, prove, recordedEvent, type Sample, start } from "./samples.ts";
 
-/** An event that one subscriber has heard, by the job 1, and one endpoint got. */
-function event(change: Partial<EventRow> = {}): EventRow {
-  return {
-    ...{ id: "e", seq: 1, type: "fact.told", subject: "s", tag: "alone 1", fanout: { log: "1" } },
-    lastError: null,
-    ...change,
-  };
-}
-
-function delivery(change: Partial<DeliveryRow> = {}): DeliveryRow {
-  return { endpoint: "hook", event: "e", seq: 1, state: "delivered", reason: null, ...change };
-}
-
-const received = (change: Partial<Event & { what: "received" }> = {}): Event => ({
-  ...{ what: "received", event: "e", endpoint: "hook", signature: "right", answer: "200" },
-  ...change,
-});
+/** An event that one subscriber has heard, by the job 1. */
+const event = (change: Partial<EventRow> = {}): EventRow =>
+  recordedEvent({ fanout: { log: "1" }, ...change });
 
 const LOG = { name: "log", types: ["fact.told"], coalesces: false };
 const INDEX = { ...LOG, coalesces: true };
@@ -28,13 +14,6 @@ const well = [recorded, start("a", { kind: "log" }), heard, end("a")];
 const logged = job({ kind: "log", event: "e" });
 /** What was recorded and who heard, without endpoints. */
 const told: Partial<Evidence> = { events: [event()], subscribers: [LOG] };
-/** The same with one, and without subscribers. */
-const sent: Partial<Evidence> = {
-  events: [event({ fanout: {} })],
-  exposed: ["fact.told"],
-  endpoints: [{ name: "hook", ordered: true }],
-  deliveries: [delivery()],
-};
 
 const SAMPLES: readonly Sample[] = [
   { name: "an event that was heard once is well", events: well, jobs: [logged], more: told, broken: [] },
@@ -134,66 +113,6 @@ const SAMPLES: readonly Sample[] = [
     jobs: [logged],
     more: { subscribers: [LOG], events: [event({ id: "d", seq: 0 }), event()] },
     broken: ["fan-out"],
-  },
-  {
-    name: "a webhook that came twice is well",
-    events: [received({ answer: "500" }), received(), received()],
-    jobs: [],
-    more: sent,
-    broken: [],
-  },
-  {
-    name: "a webhook of an event that was never recorded",
-    events: [received(), received({ event: "x" })],
-    jobs: [],
-    more: sent,
-    broken: ["webhook of nothing"],
-  },
-  {
-    name: "a webhook whose signature is wrong",
-    events: [received({ signature: "wrong signature" })],
-    jobs: [],
-    more: sent,
-    broken: ["signature"],
-  },
-  {
-    name: "an event without a delivery",
-    events: [],
-    jobs: [],
-    more: { ...sent, deliveries: [] },
-    broken: ["delivery"],
-  },
-  {
-    name: "an event with two deliveries to one endpoint",
-    events: [received()],
-    jobs: [],
-    more: { ...sent, deliveries: [delivery(), delivery({ seq: 2 })] },
-    broken: ["delivery"],
-  },
-  {
-    name: "a delivery that was given up",
-    events: [received()],
-    jobs: [],
-    more: { ...sent, deliveries: [delivery({ state: "discarded" })] },
-    broken: ["delivery"],
-  },
-  {
-    name: "a delivery that no receiver has confirmed",
-    events: [received({ answer: "503" })],
-    jobs: [],
-    more: sent,
-    broken: ["delivery"],
-  },
-  {
-    name: "a webhook that overtook another one at an ordered endpoint",
-    events: [received({ event: "f" }), received()],
-    jobs: [],
-    more: {
-      ...sent,
-      events: [event({ fanout: {} }), event({ id: "f", seq: 2, fanout: {} })],
-      deliveries: [delivery(), delivery({ event: "f", seq: 2 })],
-    },
-    broken: ["order"],
   },
 ];
 

@@ -51,18 +51,48 @@ export interface EventRow {
   readonly lastError: string | null;
 }
 
-/** A delivery as the tables have it at the end. */
+/** A delivery as the tables have it at the end, when a person has put right what others had disabled and cancelled. */
 export interface DeliveryRow {
   /** The name of the endpoint. */
   readonly endpoint: string;
   /** The event. */
   readonly event: string;
-  /** Its place in the order of the fan-out. */
+  /** The replay that it belongs to; empty for the fan-out's. */
+  readonly replay: string;
+  /** Its place in the order in which they were made. */
   readonly seq: number;
   /** The state. */
   readonly state: string;
   /** Why it was discarded; null when it was not. */
   readonly reason: string | null;
+  /** Whether a person has put it back in line. */
+  readonly wasRedelivered: boolean;
+}
+
+/** A delivery that nobody would have made any more, before a person put it right. */
+export interface GivenUpRow {
+  /** The name of the endpoint. */
+  readonly endpoint: string;
+  /** The event. */
+  readonly event: string;
+  /** Its job. */
+  readonly job: string;
+  /** Why it was discarded; null where it waits and its job has ended. */
+  readonly reason: string | null;
+  /** When it was last put in line, ms since the epoch. */
+  readonly queuedAt: number;
+  /** When it was discarded, ms since the epoch; null where it was not. */
+  readonly endedAt: number | null;
+}
+
+/** A replay that has completed. */
+export interface ReplayRow {
+  /** Its job. */
+  readonly job: string;
+  /** How many deliveries it says that it made. */
+  readonly queued: number;
+  /** How many there are. */
+  readonly deliveries: number;
 }
 
 /** All that is known of a run when it is over: what happened, and what the tables say. */
@@ -91,6 +121,10 @@ export interface Evidence {
   readonly exposed: readonly string[];
   /** Every delivery. */
   readonly deliveries: readonly DeliveryRow[];
+  /** What had been given up before a person put it right. */
+  readonly givenUp: readonly GivenUpRow[];
+  /** Every replay that has completed. */
+  readonly replays: readonly ReplayRow[];
   /** The periods of the periodics, in ms, by name. */
   readonly periods: Readonly<Record<string, number>>;
   /** After how long without a heartbeat a process counts as lost, in ms. */

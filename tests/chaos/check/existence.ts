@@ -46,6 +46,12 @@ function orders({ evidence }: History): Violation[] {
   ];
 }
 
+/** The kind of the jobs that hand an event to endpoints. */
+export const FANOUT = "webhook.fanout";
+
+/** The kind of the jobs that deliver. A redelivery retries them. */
+export const DELIVER = "webhook.deliver";
+
 /** Whether a kind is the product's own: its handlers write nothing down, and fail as connections and receivers do. */
 export function isProducts(kind: string): boolean {
   return /^(periodic:)?(outbox|webhooks?)\./.test(kind);

@@ -1,5 +1,6 @@
 import type { Ending, Line } from "../journal.ts";
 import type { EventRow, Evidence, JobRow } from "./evidence.ts";
+import { Spans } from "./spans.ts";
 
 /** One run of a handler, as the journal tells it. Places are indexes of lines: they order what happened. */
 export interface Execution {
@@ -25,11 +26,6 @@ export interface Mark {
   readonly at: number;
 }
 
-interface Outage {
-  readonly fromAt: number;
-  toAt: number;
-}
-
 /** The evidence, arranged for questions. */
 export class History {
   readonly evidence: Evidence;
@@ -41,11 +37,21 @@ export class History {
   /** By process id. */
   readonly kills: Map<number, Mark> = new Map();
   readonly leaves: Map<number, Mark> = new Map();
-  readonly deaths: Map<number, Mark & { readonly why: string }> = new Map();
+  readonly deaths: Map<number, Mark & { readonly why: string; readonly started: boolean }> = new Map();
+  readonly starts: Map<number, Mark> = new Map();
   /** By job, the places of a person's retries, and of cancels with their results. */
   readonly retries: Map<string, number[]> = new Map();
   readonly cancels: Map<string, { readonly place: number; readonly result: string }[]> = new Map();
-  readonly #outages = new Map<number | null, Outage[]>();
+  /** The jobs that a person has tried to cancel, whatever became of it. */
+  readonly cancelling: Set<string> = new Set();
+  /** By endpoint: when it was disabled, or may have been. */
+  readonly disabled: Spans<string> = new Spans();
+  /** The endpoints for which a redelivery broke off. */
+  readonly brokenOff: Set<string> = new Set();
+  /** By process, null for all: when it could do nothing or reach nothing. */
+  readonly #outages = new Spans<number | null>();
+  /** The same: when something of its connections broke. */
+  readonly #disturbed = new Spans<number | null>();
 
   constructor(evidence: Evidence) {
     this.evidence = evidence;
@@ -66,10 +72,13 @@ export class History {
 
   /** For how many ms within a time a process could do nothing or reach nothing, through a fault of its own. */
   outMs(pid: number, fromAt: number, toAt: number): number {
-    const outages = this.#outages.get(pid) ?? [];
-    return outages.reduce(
-      (sum, outage) => sum + Math.max(0, Math.min(outage.toAt, toAt) - Math.max(outage.fromAt, fromAt)),
-      0,
+    return this.#outages.ms(pid, fromAt, toAt);
+  }
+
+  /** Whether anything came between a process and the database within a time. */
+  wasDisturbed(pid: number, fromAt: number, toAt: number): boolean {
+    return [this.#outages, this.#disturbed].some((spans) =>
+      spans.touch(pid, fromAt, toAt) || spans.touch(null, fromAt, toAt)
     );
   }
 
@@ -142,19 +151,35 @@ export class History {
       case "recycle":
         if (!this.leaves.has(line.pid)) this.leaves.set(line.pid, { place, at });
         break;
+      case "starting":
+        this.starts.set(line.pid, { place, at });
+        break;
       case "died":
-        this.deaths.set(line.pid, { place, at, why: line.why });
+        this.deaths.set(line.pid, { place, at, why: line.why, started: line.started });
         break;
       case "out":
-        push(this.#outages, line.pid, { fromAt: at, toAt: Infinity });
+        this.#outages.open(line.pid, at);
         break;
-      case "back": {
-        const open = this.#outages.get(line.pid)?.find(({ toAt }) => toAt === Infinity);
-        if (open !== undefined) open.toAt = at;
+      case "back":
+        this.#outages.close(line.pid, at);
         break;
-      }
       case "stall":
-        push(this.#outages, line.pid, { fromAt: at - line.ms, toAt: at });
+        this.#outages.add(line.pid, at - line.ms, at);
+        break;
+      case "disturbed":
+        this.#disturbed.add(line.pid, at, at);
+        break;
+      case "disabling":
+        this.disabled.open(line.endpoint, at);
+        break;
+      case "enabled":
+        this.disabled.closeAll(line.endpoint, at);
+        break;
+      case "redelivery broke off":
+        this.brokenOff.add(line.endpoint);
+        break;
+      case "cancelling":
+        this.cancelling.add(line.id);
         break;
       case "retry":
         push(this.retries, line.id, place);

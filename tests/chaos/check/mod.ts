@@ -4,6 +4,7 @@ import { deaths } from "./deaths.ts";
 import type { Evidence, Violation } from "./evidence.ts";
 import { events } from "./events.ts";
 import { existence } from "./existence.ts";
+import { givenUp } from "./given_up.ts";
 import { History } from "./history.ts";
 import { once } from "./once.ts";
 import { runs } from "./runs.ts";
@@ -12,6 +13,6 @@ import { webhooks } from "./webhooks.ts";
 /** Every rule that the evidence shows broken. */
 export function check(evidence: Evidence): { violations: Violation[]; history: History } {
   const history = new History(evidence);
-  const rules = [existence, answers, runs, attempts, deaths, once, events, webhooks];
+  const rules = [existence, answers, runs, attempts, deaths, once, events, webhooks, givenUp];
   return { history, violations: rules.flatMap((rule) => rule(history)) };
 }

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { Event, Line } from "../journal.ts";
-import type { Evidence, JobRow } from "./evidence.ts";
+import type { EventRow, Evidence, JobRow } from "./evidence.ts";
 import { check } from "./mod.ts";
 
 /** When a sample begins, ms since the epoch. */
@@ -20,6 +20,14 @@ export function job(change: Partial<JobRow> = {}): JobRow {
       enqueuedAt: BEGAN,
       finishedAt: BEGAN + 1000,
     },
+    ...change,
+  };
+}
+
+/** An event that nobody has been told of. */
+export function recordedEvent(change: Partial<EventRow> = {}): EventRow {
+  return {
+    ...{ id: "e", seq: 1, type: "fact.told", subject: "s", tag: "alone 1", fanout: null, lastError: null },
     ...change,
   };
 }
@@ -58,7 +66,16 @@ function rules(events: readonly Event[], jobs: readonly JobRow[], more: Partial<
   const lines = events.map((event, index): Line => ({ ...event, at: BEGAN + index * STEP_MS }));
   const { violations } = check({
     ...{ lines, jobs, effects: [], orders: [], periods: {}, lostAfterMs: 4000, sharedKeys: [] },
-    ...{ events: [], facts: [], subscribers: [], endpoints: [], exposed: [], deliveries: [] },
+    ...{
+      events: [],
+      facts: [],
+      subscribers: [],
+      endpoints: [],
+      exposed: [],
+      deliveries: [],
+      givenUp: [],
+      replays: [],
+    },
     ...more,
   });
   return violations.map(({ rule }) => rule);

@@ -1,8 +1,11 @@
 import type { Line } from "../journal.ts";
-import type { Violation } from "./evidence.ts";
+import type { DeliveryRow, Evidence, Violation } from "./evidence.ts";
 import type { History } from "./history.ts";
 
 type Receipt = Line & { readonly what: "received" };
+
+/** The answers that say that it has arrived, one of them after the sender's patience. */
+const WELL: ReadonlySet<string> = new Set(["200", "slow", "too slow"]);
 
 /** Each event arrives at each endpoint at least once, under one id and rightly signed, and nothing else arrives. */
 export function webhooks(history: History): Violation[] {
@@ -21,32 +24,38 @@ function arrived({ events }: History, receipts: readonly Receipt[]): Violation[]
   });
 }
 
+/** In the end each delivery was made, and each endpoint has got each event: from the fan-out or by a replay. */
 function delivered({ evidence }: History, receipts: readonly Receipt[]): Violation[] {
-  const told = new Set(
-    receipts.filter(({ answer }) => answer === "200" || answer === "slow")
-      .map(({ endpoint, event }) => `${endpoint} ${event}`),
+  const told = Map.groupBy(
+    receipts.filter(({ answer }) => WELL.has(answer)),
+    ({ endpoint, event }) => `${endpoint} ${event}`,
   );
   const rows = Map.groupBy(evidence.deliveries, ({ endpoint, event }) => `${endpoint} ${event}`);
-  return evidence.events.flatMap(({ id, type }) => {
-    if (!evidence.exposed.includes(type)) return [];
-    return evidence.endpoints.flatMap(({ name }): Violation[] => {
-      const key = `${name} ${id}`;
-      const [row, ...more] = rows.get(key) ?? [];
+  return evidence.events.filter(({ type }) => evidence.exposed.includes(type)).flatMap(({ id }) =>
+    evidence.endpoints.flatMap(({ name }): Violation[] => {
+      const made = rows.get(`${name} ${id}`) ?? [];
+      const times = told.get(`${name} ${id}`)?.length ?? 0;
       const say = (text: string) => [{ rule: "delivery", event: id, text: `to ${name}: ${text}` }];
-      if (row === undefined) return say("there is none");
-      if (more.length > 0) return say(`there are ${more.length + 1}`);
-      if (row.state !== "delivered") return say(`it is ${row.state}: ${row.reason}`);
-      return told.has(key) ? [] : say("it is on record as delivered, and no receipt was answered well");
-    });
-  });
+      const fault = faultOf(made, times);
+      return fault === null ? [] : say(fault);
+    })
+  );
+}
+
+function faultOf(made: readonly DeliveryRow[], times: number): string | null {
+  if (made.length === 0) return "there is none";
+  const ofFanout = made.filter(({ replay }) => replay === "").length;
+  if (ofFanout > 1) return `there are ${ofFanout} of the fan-out`;
+  const undone = made.find(({ state }) => state !== "delivered");
+  if (undone !== undefined) return `it is ${undone.state}: ${undone.reason}`;
+  if (times >= made.length) return null;
+  return `${made.length} are on record as delivered, and ${times} receipts were answered well`;
 }
 
 /** At an ordered endpoint a delivery first arrives after the one before it, however often either is repeated. */
 function inOrder({ evidence }: History, receipts: readonly Receipt[]): Violation[] {
   return evidence.endpoints.filter(({ ordered }) => ordered).flatMap(({ name }) => {
-    const places = new Map(
-      evidence.deliveries.filter(({ endpoint }) => endpoint === name).map(({ event, seq }) => [event, seq]),
-    );
+    const places = placesAt(name, evidence);
     const seen = new Set<string>();
     let last = 0;
     return receipts.filter(({ endpoint }) => endpoint === name).flatMap(({ event }): Violation[] => {
@@ -59,4 +68,16 @@ function inOrder({ evidence }: History, receipts: readonly Receipt[]): Violation
       return [{ rule: "order", event, text: `at ${name} it came as number ${place} after number ${before}` }];
     });
   });
+}
+
+/** The places of events at an endpoint, but of those that a person has sent out of their turn. */
+function placesAt(name: string, { deliveries, givenUp }: Evidence): Map<string, number> {
+  const own = deliveries.filter(({ endpoint }) => endpoint === name);
+  const places = new Map(own.filter(({ replay }) => replay === "").map(({ event, seq }) => [event, seq]));
+  for (const { endpoint, event } of givenUp) if (endpoint === name) places.delete(event);
+  for (const { event, replay, seq, wasRedelivered } of own) {
+    const isReplayedBefore = replay !== "" && seq < (places.get(event) ?? 0);
+    if (isReplayedBefore || (replay === "" && wasRedelivered)) places.delete(event);
+  }
+  return places;
 }

@@ -8,6 +8,8 @@ const PROGRAMS = [
   "/opt/homebrew/bin/pgbouncer",
 ];
 
+const START_MS_MAX = 20_000;
+
 /** The installed PgBouncer, or null. */
 export function findPgBouncer(): string | null {
   return PROGRAMS.find((path) => {
@@ -21,14 +23,27 @@ export function findPgBouncer(): string | null {
 
 /** A PgBouncer in transaction mode in front of a database. */
 export class PgBouncer implements AsyncDisposable {
+  readonly #program: string;
+  readonly #port: number;
+  #process: Deno.ChildProcess;
+
   private constructor(
     readonly url: string,
     readonly folder: string,
-    readonly process: Deno.ChildProcess,
-  ) {}
+    program: string,
+    port: number,
+  ) {
+    this.#program = program;
+    this.#port = port;
+    this.#process = this.#spawn();
+  }
 
-  /** Starts it on a free port. */
-  static async start(program: string, databaseUrl: string): Promise<PgBouncer> {
+  /** Starts it on a free port, with these settings beside its own. */
+  static async start(
+    program: string,
+    databaseUrl: string,
+    settings: Readonly<Record<string, string>> = {},
+  ): Promise<PgBouncer> {
     const target = new URL(databaseUrl);
     const folder = await Deno.makeTempDir({ prefix: "millrace_pgbouncer_" });
     const port = freePort();
@@ -52,36 +67,64 @@ default_pool_size = 10
 max_client_conn = 200
 logfile = ${folder}/pgbouncer.log
 pidfile = ${folder}/pgbouncer.pid
+${Object.entries(settings).map(([name, value]) => `${name} = ${value}`).join("\n")}
 `,
     );
-    // It refuses to run as root.
-    const asRoot = Deno.uid() === 0;
-    if (asRoot) {
+    if (isRoot()) {
       await Deno.chmod(folder, 0o777);
       for (const file of ["users.txt", "pgbouncer.ini"]) await Deno.chmod(`${folder}/${file}`, 0o644);
     }
-    const process = new Deno.Command(program, {
-      args: [...(asRoot ? ["-u", "nobody"] : []), "-q", `${folder}/pgbouncer.ini`],
-      stdin: "null",
-      stdout: "null",
-      stderr: "null",
-    }).spawn();
     target.hostname = "127.0.0.1";
     target.port = String(port);
-    const bouncer = new PgBouncer(target.href, folder, process);
-    await eventually(async () => {
-      (await Deno.connect({ hostname: "127.0.0.1", port })).close();
-      return true;
-    });
+    const bouncer = new PgBouncer(target.href, folder, program, port);
+    await bouncer.#untilItListens();
     return bouncer;
+  }
+
+  /** Kills it, and starts it again on the same port after a while. */
+  async restart(downMs: number): Promise<void> {
+    await this.#kill();
+    await Deno.remove(`${this.folder}/pgbouncer.pid`).catch(() => {});
+    await new Promise((resolve) => setTimeout(resolve, downMs));
+    this.#process = this.#spawn();
+    await this.#untilItListens();
   }
 
   /** Ends it. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.process.kill("SIGKILL");
-    await this.process.status;
+    await this.#kill();
     await Deno.remove(this.folder, { recursive: true });
   }
+
+  #spawn(): Deno.ChildProcess {
+    return new Deno.Command(this.#program, {
+      // It refuses to run as root.
+      args: [...(isRoot() ? ["-u", "nobody"] : []), "-q", `${this.folder}/pgbouncer.ini`],
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+  }
+
+  async #kill(): Promise<void> {
+    try {
+      this.#process.kill("SIGKILL");
+    } catch {
+      // It has ended.
+    }
+    await this.#process.status;
+  }
+
+  async #untilItListens(): Promise<void> {
+    await eventually(async () => {
+      (await Deno.connect({ hostname: "127.0.0.1", port: this.#port })).close();
+      return true;
+    }, START_MS_MAX);
+  }
+}
+
+function isRoot(): boolean {
+  return Deno.uid() === 0;
 }
 
 function freePort(): number {
