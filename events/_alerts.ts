@@ -4,9 +4,12 @@ import type { EventSettings } from "./settings.ts";
 /** What of some counts a person should look at. */
 export function alertsOf(
   { waiting, oldestMs, poisoned }: Backlog,
-  discarded: number,
+  discarded: readonly { readonly kind: string; readonly count: number }[],
   { alertBacklog, alertAgeMs }: EventSettings,
 ): Alert[] {
+  const given = discarded.filter(({ count }) => count > 0);
+  const sum = given.reduce((all, { count }) => all + count, 0);
+  const kinds = given.map(({ kind, count }) => `${count} ${kind}`).join(", ");
   const alerts: Alert[] = [
     {
       name: "backlog",
@@ -28,9 +31,10 @@ export function alertsOf(
     },
     {
       name: "discarded",
-      value: discarded,
+      value: sum,
       bound: 0,
-      message: `${discarded} jobs were given up: see their errors, then retry or leave them to retention`,
+      message:
+        `${sum} jobs were given up (${kinds}): see their errors, then retry or leave them to retention`,
     },
   ];
   return alerts.filter(({ value, bound }) => value > bound);

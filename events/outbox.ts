@@ -101,8 +101,11 @@ export class Outbox implements Events, Service {
 
   /** What a person should look at. */
   async alerts(): Promise<Alert[]> {
-    const [backlog, { states }] = await Promise.all([this.backlog(), this.#options.jobs().overview()]);
-    return alertsOf(backlog, states.discarded, this.#settings);
+    const [backlog, { kinds }] = await Promise.all([this.backlog(), this.#options.jobs().overview()]);
+    const declared = this.#options.composition().kinds;
+    const alerting = kinds.filter(({ kind }) => declared.get(kind)?.discardAlert !== false);
+    const discarded = alerting.map(({ kind, states }) => ({ kind, count: states.discarded }));
+    return alertsOf(backlog, discarded, this.#settings);
   }
 
   /** There is nothing to check beside the tables, which the runtime does. */

@@ -27,6 +27,7 @@ const KIND_KEYS = [
   "timeout",
   "backoff",
   "ownThread",
+  "discardAlert",
   ...CONFINED_KEYS,
 ];
 const PERIODIC_KEYS = ["name", "every", "cron", "timezone", "runAtStart", ...CONFINED_KEYS];
@@ -110,6 +111,9 @@ export function kindFaults(kind: Kind, queues: ReadonlyMap<string, Queue>, what:
     faults.push(
       `${name}: backoff is ${typeof kind.backoff}, expected a function of the attempt that returns ms`,
     );
+  }
+  if (kind.discardAlert !== undefined && typeof kind.discardAlert !== "boolean") {
+    faults.push(`${name}: discardAlert is ${show(kind.discardAlert)}, expected true or false`);
   }
   faults.push(...handlerFaults(name, kind));
   return faults;

@@ -56,6 +56,7 @@ const FAULTY: readonly [string, Record<string, unknown>, string][] = [
   ["an unknown queue", { queue: "mial" }, '"mial" is not declared, declared are "maintenance", "default"'],
   ["0 attempts", { maxAttempts: 0 }, "maxAttempts is 0"],
   ["a half attempt", { maxAttempts: 1.5 }, "maxAttempts is 1.5"],
+  ["an alert that is neither", { discardAlert: "no" }, 'discardAlert is "no", expected true or false'],
   ["no timeout", { timeout: undefined }, "timeout is undefined"],
   ["a timeout of 0", { timeout: 0 }, "timeout is 0"],
   ["an endless timeout", { timeout: Infinity }, "timeout is Infinity"],

@@ -89,7 +89,7 @@ export interface Alert {
    * - `backlog`: more events wait than the bound
    * - `backlog age`: one waits for longer than the bound, in ms
    * - `poisoned`: events were set aside
-   * - `discarded`: jobs were given up
+   * - `discarded`: jobs were given up, of kinds whose `discardAlert` is not false
    */
   readonly name: "backlog" | "backlog age" | "poisoned" | "discarded";
   /** How many, or how long in ms. */

@@ -46,6 +46,11 @@ export interface Kind {
   readonly memory?: number;
   /** A thread for each job of this kind alone, for handlers that compute. Default false. */
   readonly ownThread?: boolean;
+  /**
+   * Whether its discarded jobs are among the alerts. False where whoever discards them keeps account of it, and no
+   * person needs to look at the jobs. Default true.
+   */
+  readonly discardAlert?: boolean;
 }
 
 /** Names what a host process may do. `true` means all of it, a list names what; what is absent is denied. */

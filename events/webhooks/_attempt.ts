@@ -1,7 +1,9 @@
 import { errorText, type JobContext } from "../../ports/mod.ts";
 import { type AttemptFacts, factsOf, ofOutput, ofVerdict, type Result } from "./_classify.ts";
 import type { LoadedDelivery } from "./_delivery.ts";
+import { SecretKeyError } from "./_key_ring.ts";
 import type { SecretBox } from "./_secret_box.ts";
+import type { SecretCheck } from "./_secret_check.ts";
 import type { Sender } from "./_sender.ts";
 import type { EgressGuard } from "./guard.ts";
 import type { PostInput } from "./post.ts";
@@ -13,6 +15,8 @@ export interface AttemptTools {
   readonly guard: EgressGuard;
   /** Signs. */
   readonly box: SecretBox;
+  /** Told of secrets that can't be opened. */
+  readonly secrets: SecretCheck;
   /** Sends. */
   readonly sender: Sender;
   /** Times. */
@@ -38,21 +42,22 @@ export class Attempts {
 
   /**
    * Makes it. `attempt` chooses among the addresses of a name, so that one which does not answer is not asked again and
-   * again. What is no fault of the endpoint, such as a missing key, is told as a fault and logged.
+   * again. What the endpoint is not to blame for, such as a missing key, is told as a fault and logged.
    */
   async make(delivery: LoadedDelivery, attempt: number, ctx: JobContext): Promise<AttemptMade> {
     try {
       return await this.#make(delivery, attempt, ctx);
     } catch (thrown) {
       const error = errorText(thrown);
-      ctx.log.error(
-        "a webhook could not be sent, for which its endpoint is not to blame; it is tried again",
-        {
-          endpointId: delivery.endpointId,
-          eventId: delivery.messageId,
-          error,
-        },
-      );
+      const { endpointId, messageId: eventId, endpoint } = delivery;
+      if (thrown instanceof SecretKeyError) {
+        this.#tools.secrets.met(endpointId, endpoint.secrets, thrown);
+      } else {
+        ctx.log.error(
+          "a webhook could not be sent, for which its endpoint is not to blame; it is tried again",
+          { endpointId, eventId, error },
+        );
+      }
       return {
         result: { type: "fault", error: `it could not be sent: ${error}` },
         facts: { status: null, durationMs: 0, answer: null },

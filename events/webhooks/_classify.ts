@@ -9,7 +9,7 @@ export type Result =
   | { readonly type: "retry"; readonly error: string }
   /** Again when the receiver asked for it; no attempt is spent. */
   | { readonly type: "later"; readonly error: string; readonly askedMs: number }
-  /** Again on the schedule, and the endpoint is not to blame: it could not be signed, or not be sent from here. */
+  /** Again later, and nobody is to blame but we: it could not be signed, or not be sent from here. No attempt is spent. */
   | { readonly type: "fault"; readonly error: string }
   /** Never again; with `isGone` nothing at all goes there any more. */
   | { readonly type: "discard"; readonly error: string; readonly isGone: boolean };

@@ -2,19 +2,22 @@ import { discard, type Handler, type JobContext, type Json } from "../../ports/m
 import type { AttemptFacts, Result } from "./_classify.ts";
 import { deliverInOrder } from "./_deliver_in_order.ts";
 import type { DeliveryKey, LoadedDelivery } from "./_delivery.ts";
-import { type DeliverTools, end, keyOnly, later, tellHealth } from "./_delivery_ends.ts";
+import { type DeliverTools, end, GONE, keyOnly, later, ofEndpoint, tellHealth } from "./_delivery_ends.ts";
 import { TEST_REPLAY } from "./_test_message.ts";
-import { delayMs } from "./settings.ts";
+import { delayMs, faultDelayMs } from "./settings.ts";
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 /** The handler of `webhook.deliver`. */
 export function deliverHandler(tools: DeliverTools): Handler {
   return async (args, ctx) => {
-    const delivery = await tools.deliveries.load(keyOf(args));
-    if (delivery === null) throw discard("its endpoint or its record is gone");
+    const key = keyOf(args);
+    const delivery = await tools.deliveries.load(key);
+    if (delivery === null) throw discard(ofEndpoint(key, GONE));
     if (delivery.state === "delivered") return { delivered: true };
-    if (delivery.state === "discarded") throw discard(delivery.reason ?? "it was discarded");
+    if (delivery.state === "discarded") {
+      throw discard(ofEndpoint(key, delivery.reason ?? "it was discarded"));
+    }
     if (!delivery.endpoint.isEnabled) {
       throw await end(
         tools,
@@ -86,12 +89,16 @@ async function settle(
     });
     return { delivered: true };
   }
-  const isLast = result.type !== "later" && (attempt >= ctx.maxAttempts || delivery.replay === TEST_REPLAY);
+  const isTest = delivery.replay === TEST_REPLAY;
+  const isLast = isTest ? result.type !== "later" : result.type === "retry" && attempt >= ctx.maxAttempts;
   const made = { ...facts, attempt, error: result.error };
   if (result.type === "discard" || isLast) throw await end(tools, delivery, made, result.error);
   if (result.type === "later") {
     // The later of our schedule and what was asked, so that an answer can't make a hot loop.
     throw await later(tools, delivery, Math.max(result.askedMs, delayMs(settings, attempt)), made);
+  }
+  if (result.type === "fault") {
+    throw await later(tools, delivery, faultDelayMs(settings, delivery.ageMs), made);
   }
   await deliveries.write({
     ...keyOnly(delivery),
@@ -100,7 +107,7 @@ async function settle(
     attempts: attempt,
     entry: made,
   });
-  throw new Error(result.error);
+  throw new Error(ofEndpoint(delivery, result.error));
 }
 
 function keyOf(args: Json): DeliveryKey {

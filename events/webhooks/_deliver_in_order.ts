@@ -1,8 +1,8 @@
 import { discard, type JobContext, type Json } from "../../ports/mod.ts";
 import type { LoadedDelivery } from "./_delivery.ts";
-import { type DeliverTools, end, keyOnly, later, tellHealth } from "./_delivery_ends.ts";
+import { type DeliverTools, end, GONE, keyOnly, later, ofEndpoint, tellHealth } from "./_delivery_ends.ts";
 import type { Lease } from "./_endpoint_health.ts";
-import { delayMs } from "./settings.ts";
+import { delayMs, faultDelayMs } from "./settings.ts";
 
 /** So long after its start a job begins no further attempt: the last one must end within the job's limit. */
 const WORK_MS_MAX = 3000;
@@ -23,6 +23,7 @@ export async function deliverInOrder(
   }
   const turn = await turns.take(endpointId, 1);
   if (turn.type === "later") throw await later(tools, own, turn.inMs);
+  let faultMs = 0;
   try {
     const lease = await health.lease(endpointId);
     if (!("renew" in lease)) {
@@ -34,7 +35,7 @@ export async function deliverInOrder(
       );
     }
     try {
-      await workThrough(tools, own, lease, ctx);
+      faultMs = await workThrough(tools, own, lease, ctx);
     } finally {
       await lease.giveBack();
     }
@@ -42,30 +43,39 @@ export async function deliverInOrder(
     turn.leave();
   }
   const now = await tools.deliveries.load(keyOnly(own));
-  if (now === null) throw discard("its endpoint or its record is gone");
+  if (now === null) throw discard(ofEndpoint(own, GONE));
   if (now.state === "delivered") return { delivered: true };
-  if (now.state === "discarded") throw discard(now.reason ?? "it was discarded");
-  throw await later(tools, now, Math.max(now.endpoint.pauseMs ?? 0, settings.scheduleMs[0]! / 10));
+  if (now.state === "discarded") throw discard(ofEndpoint(own, now.reason ?? "it was discarded"));
+  throw await later(tools, now, Math.max(now.endpoint.pauseMs ?? 0, faultMs, settings.scheduleMs[0]! / 10));
 }
 
-/** Delivers the first of the line again and again: until one fails, the own one is done, or the time is up. */
+/**
+ * Delivers the first of the line again and again: until one fails, the own one is done, or the time is up. Resolves to for
+ * how long a fault of ours holds it up, in ms; 0 for none.
+ */
 async function workThrough(
   tools: DeliverTools,
   own: LoadedDelivery,
   lease: Lease,
   ctx: JobContext,
-): Promise<void> {
+): Promise<number> {
   const began = performance.now();
   for (let isFirst = true; !ctx.signal.aborted && performance.now() - began < WORK_MS_MAX; isFirst = false) {
-    if (!isFirst && !await lease.renew()) return;
+    if (!isFirst && !await lease.renew()) break;
     const next = await tools.deliveries.first(own.endpointId);
-    if (next === null || !await attemptFirst(tools, next, ctx)) return;
-    if (next.messageId === own.messageId && next.replay === own.replay) return;
+    const end = next === null ? "stop" : await attemptFirst(tools, next, ctx);
+    if (end === "fault") return faultDelayMs(tools.settings, next!.ageMs);
+    if (end === "stop" || (next!.messageId === own.messageId && next!.replay === own.replay)) break;
   }
+  return 0;
 }
 
-/** True when the next one may follow. */
-async function attemptFirst(tools: DeliverTools, next: LoadedDelivery, ctx: JobContext): Promise<boolean> {
+/** What may follow: the next one, or nothing, by the endpoint's fault or ours. */
+async function attemptFirst(
+  tools: DeliverTools,
+  next: LoadedDelivery,
+  ctx: JobContext,
+): Promise<"next" | "stop" | "fault"> {
   const { health, settings, deliveries, attempts } = tools;
   const { result, facts } = await attempts.make(next, next.attempts + 1, ctx);
   const attempt = next.attempts + 1;
@@ -73,17 +83,17 @@ async function attemptFirst(tools: DeliverTools, next: LoadedDelivery, ctx: JobC
   if (result.type === "delivered") {
     const entry = { ...facts, attempt, error: null };
     await deliveries.write({ ...keyOnly(next), state: "delivered", reason: null, attempts: attempt, entry });
-    return true;
+    return "next";
   }
   const entry = { ...facts, attempt, error: result.error };
   if (result.type === "discard" || (result.type === "retry" && attempt >= settings.maxAttempts)) {
     await end(tools, next, entry, result.error);
-    return result.type !== "discard" || !result.isGone;
+    return result.type === "discard" && result.isGone ? "stop" : "next";
   }
   const spent = result.type === "retry" ? attempt : next.attempts;
   await deliveries.write({ ...keyOnly(next), state: "waiting", reason: null, attempts: spent, entry });
-  if (result.type === "fault") return false;
+  if (result.type === "fault") return "fault";
   const askedMs = result.type === "later" ? result.askedMs : 0;
   await health.failed(next.endpointId, true, Math.max(askedMs, delayMs(settings, attempt)));
-  return false;
+  return "stop";
 }

@@ -6,6 +6,9 @@ import type { EndpointHealth } from "./_endpoint_health.ts";
 import type { Turns } from "./_turns.ts";
 import type { WebhookSettings } from "./settings.ts";
 
+/** Why there is nothing to do for a job. */
+export const GONE = "it is gone, or its record of this delivery is";
+
 /** What deliveries are made with. */
 export interface DeliverTools {
   /** Reads and writes them. */
@@ -55,12 +58,10 @@ export async function later(
 ): Promise<Error> {
   const { giveUpAfterMs } = tools.settings;
   if (delivery.ageMs > giveUpAfterMs) {
-    return await end(
-      tools,
-      delivery,
-      made,
-      `it could not be delivered within ${Math.round(giveUpAfterMs / 1000)} s`,
-    );
+    const last = made?.error ?? null;
+    const within = `it could not be delivered within ${Math.round(giveUpAfterMs / 1000)} s`;
+    const reason = last === null ? within : `${within}: ${last}`;
+    return await end(tools, delivery, made, reason, delivery.attempts);
   }
   if (made !== null) {
     await tools.deliveries.write({
@@ -74,16 +75,21 @@ export async function later(
   return snooze(ms + Math.random() * ms / 4);
 }
 
-/** Ends a delivery for good. */
+/** Ends a delivery for good. The attempt that was made counts, unless it is said how many do. */
 export async function end(
   tools: DeliverTools,
   delivery: LoadedDelivery,
   made: DeliveryEntry["entry"],
   reason: string,
+  attempts: number = made?.attempt ?? delivery.attempts,
 ): Promise<Error> {
-  const attempts = made?.attempt ?? delivery.attempts;
   await tools.deliveries.write({ ...keyOnly(delivery), state: "discarded", reason, attempts, entry: made });
-  return discard(reason);
+  return discard(ofEndpoint(delivery, reason));
+}
+
+/** For the log and the errors of jobs: there, nothing else tells which endpoint it was. Never its URL, which may be secret. */
+export function ofEndpoint({ endpointId }: DeliveryKey, text: string): string {
+  return `webhook endpoint ${endpointId}: ${text}`;
 }
 
 /** The key alone. */

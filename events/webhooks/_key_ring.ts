@@ -127,6 +127,11 @@ export class KeyRing {
     return key;
   }
 
+  /** Whether there is a key of this id. */
+  has(id: string): boolean {
+    return this.#bytes.has(id);
+  }
+
   /** The id of the key that sealed a text. */
   static sealedWith(sealed: string): string {
     return sealed.split(":")[1] ?? "";

@@ -1,4 +1,4 @@
-import type { KeyRing } from "./_key_ring.ts";
+import { KeyRing } from "./_key_ring.ts";
 import { Signer } from "./_signer.ts";
 
 const KEPT_MAX = 1000;
@@ -29,6 +29,20 @@ export class SecretBox {
       signer.catch(() => this.#signers.delete(name));
     }
     return signer;
+  }
+
+  /**
+   * Opens a secret and forgets it.
+   *
+   * @throws {SecretKeyError} it can't be opened.
+   */
+  async probe(endpointId: string, sealed: string): Promise<void> {
+    await this.#ring.open(sealed, placeOf(endpointId));
+  }
+
+  /** The ids of the keys that some secrets were sealed with and that are not here. */
+  missing(sealed: readonly string[]): string[] {
+    return sealed.map((text) => KeyRing.sealedWith(text)).filter((id) => !this.#ring.has(id));
   }
 
   /** Seals again with the current key what another one has sealed; null when nothing is to be done. */

@@ -12,14 +12,13 @@ import {
 import { Connections } from "./_http_connections.ts";
 import type { EgressGuard } from "./guard.ts";
 import { type Post, type PostInput, type PostOutput, postOver } from "./post.ts";
+import { CALL_EXTRA_MS } from "./settings.ts";
 
 /** Where requests are made: in a host process, or in this process itself. */
 export type Isolation = "process" | "none";
 
 const ISOLATIONS: readonly unknown[] = ["process", "none", undefined];
 const POST = new URL("./post.ts", import.meta.url);
-/** How much longer than its request a call may take, in ms: in the process the request's own limit is counted. */
-const CALL_EXTRA_MS = 2000;
 
 /** What requests are made with. */
 export interface SenderOptions {

@@ -3,6 +3,7 @@ import { InvalidOptionError, unknownKey } from "../../ports/mod.ts";
 import { isPublic, parseAddress, parseRange, type Range, rangeHolds } from "./_addresses.ts";
 import { deniedHosts } from "./_denied.ts";
 import { parseTarget, type Target } from "./_target.ts";
+import { RESOLVE_MS_MAX } from "./settings.ts";
 
 /** Where webhooks may go. The defaults let through https to the public Internet and nothing else. */
 export interface EgressOptions {
@@ -34,7 +35,6 @@ export type Verdict =
   | { readonly type: "unresolved"; readonly reason: string };
 
 const OPTION_KEYS = ["allowHttp", "allowAddresses", "allowPorts", "resolve"];
-const RESOLVE_MS_MAX = 2000;
 /** An answer is kept for a moment: a fan-out resolves a name once and not once per delivery. */
 const KEPT_MS = 5000;
 const KEPT_MAX = 1000;

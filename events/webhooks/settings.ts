@@ -19,7 +19,10 @@ export interface WebhookSettings {
   readonly inFlight: number;
   /** The longest pause of an endpoint that fails; the first one is the schedule's first delay, and it doubles. */
   readonly probeMs: number;
-  /** How long a delivery to a failing or ordered endpoint keeps others out at most, should its process die. */
+  /**
+   * How long a delivery to a failing or ordered endpoint keeps others out at most, should its process die. At least 4 s
+   * more than `requestMs`: whoever still sends must have it.
+   */
   readonly leaseMs: number;
   /** After so long without a success an endpoint that fails is disabled. */
   readonly disableAfterMs: number;
@@ -42,6 +45,12 @@ export const DEFAULT_WEBHOOK_SETTINGS: WebhookSettings = {
   giveUpAfterMs: 7 * DAY,
   retentionMs: 7 * DAY,
 };
+
+/** How long a name is looked up at most, in ms. */
+export const RESOLVE_MS_MAX: number = 2 * SECOND;
+
+/** How much longer than its request a call of the sending process may take, in ms. */
+export const CALL_EXTRA_MS: number = 2 * SECOND;
 
 /** The limit of a delivery's job, in ms: the request's, with what comes before and after it. */
 export const JOB_MS_MAX: number = 15 * SECOND;
@@ -77,7 +86,17 @@ export function resolveWebhookSettings(given: Partial<WebhookSettings> = {}): We
     }
     throw new InvalidOptionError(name, value, `${isCount ? "an integer" : "a number"} from ${min} to ${max}`);
   }
-  const { scheduleMs } = settings;
+  const { scheduleMs, requestMs, leaseMs } = settings;
+  const leaseMsMin = RESOLVE_MS_MAX + requestMs + CALL_EXTRA_MS;
+  if (leaseMs < leaseMsMin) {
+    throw new InvalidOptionError(
+      "leaseMs",
+      leaseMs,
+      `at least ${leaseMsMin}: requestMs (${requestMs}) and ${
+        leaseMsMin - requestMs
+      } ms for what is around a request`,
+    );
+  }
   if (
     !Array.isArray(scheduleMs) || scheduleMs.length === 0 ||
     !scheduleMs.every((ms) => ms >= 0 && ms <= DELAY_MS_MAX)
@@ -89,6 +108,14 @@ export function resolveWebhookSettings(given: Partial<WebhookSettings> = {}): We
     );
   }
   return settings;
+}
+
+/**
+ * How long a delivery waits that could not be sent for a fault of ours, in ms: as long as it has waited already, so that
+ * a process of another composition has its chance at once, and a large backlog is not looked at all the time.
+ */
+export function faultDelayMs({ scheduleMs, probeMs }: WebhookSettings, ageMs: number): number {
+  return Math.max(scheduleMs[0]!, Math.min(ageMs, probeMs));
 }
 
 /** How long a delivery waits after its failed attempt `attempt` (1 is the first), in ms. */

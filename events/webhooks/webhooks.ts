@@ -22,6 +22,7 @@ import { REPLAY_KIND, replayHandler } from "./_replay.ts";
 import { keepUndelivered, RETENTION_PERIODIC, retentionHandler } from "./_retention.ts";
 import { WEBHOOKS } from "./_schema.ts";
 import { SecretBox } from "./_secret_box.ts";
+import { SecretCheck } from "./_secret_check.ts";
 import { checkIsolation, Sender } from "./_sender.ts";
 import { insertTestMessage, TEST_REPLAY } from "./_test_message.ts";
 import { Turns } from "./_turns.ts";
@@ -284,16 +285,17 @@ export class Webhooks {
     const exposed = () => exposedTypes(parts);
     this.#bound = { parts, endpoints: new Endpoints({ database, box, guard, exposed }) };
     const sender = new Sender({ call, guard, isolation, log });
+    const secrets = new SecretCheck({ database, box, log });
     const deliver = deliverHandler({
       deliveries: new Deliveries(database),
-      attempts: new Attempts({ guard, box, sender, settings }),
+      attempts: new Attempts({ guard, box, secrets, sender, settings }),
       health: new EndpointHealth(database, settings, log),
       turns: new Turns(),
       settings,
     });
     return {
       migrations: [WEBHOOKS],
-      services: [sender],
+      services: [secrets, sender],
       keepEvents: keepUndelivered,
       subscriptions: [{
         name: FANOUT_SUBSCRIPTION,
@@ -313,6 +315,8 @@ export class Webhooks {
           maxAttempts: settings.maxAttempts,
           timeout: JOB_MS_MAX,
           backoff: (attempt) => delayMs(settings, attempt),
+          // What receivers refuse is in the log of deliveries, and an endpoint that is disabled is logged once.
+          discardAlert: false,
           handler: deliver,
         },
         {

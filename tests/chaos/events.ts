@@ -62,7 +62,7 @@ const WEBHOOK_SETTINGS: Partial<WebhookSettings> = {
   requestMs: 2000,
   retryAfterMs: 2000,
   probeMs: 1000,
-  leaseMs: 4000,
+  leaseMs: 6000,
 };
 
 /** The same in every process of a run. It guards nothing. */

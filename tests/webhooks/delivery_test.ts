@@ -205,7 +205,7 @@ Deno.test("a test is sent at once and once, also while the endpoint fails", asyn
   const failed = await site.main.webhooks.sendTest(id);
   const result = await site.main.runtime.wait(failed.jobId, 20_000);
   assert(result.done && result.state === "discarded");
-  assertEquals(result.error, "the receiver answered 500");
+  assertEquals(result.error, `webhook endpoint ${id}: the receiver answered 500`);
   receiver.answer = () => new Response("ok");
   const { jobId, eventId } = await site.main.webhooks.sendTest(id);
   const sent = await site.main.runtime.wait(jobId, 20_000);
@@ -213,4 +213,34 @@ Deno.test("a test is sent at once and once, also while the endpoint fails", asyn
   const { headers, body } = receiver.got.at(-1)!;
   const verified = await new WebhookVerifier(secret).verify({ headers, body });
   assertEquals([verified.id, verified.json().type], [eventId, "webhook.test"]);
+});
+
+Deno.test("what a receiver refuses is no alert of the application's, and names its endpoint in the job and the log", async () => {
+  await using site = await Site.open();
+  await using receiver = new Receiver();
+  receiver.answer = () => new Response(null, { status: 404 });
+  const { id } = await site.endpoint(`${receiver.url}?token=hidden`);
+  await site.record({});
+  const { jobId } = (await site.untilState(id, "discarded"))[0]!;
+  const { runtime, lines } = site.main;
+  const result = await runtime.wait(jobId, 20_000);
+  assert(result.done && result.state === "discarded");
+  assertEquals(result.error, `webhook endpoint ${id}: the receiver answered 404`);
+  const line = lines.map((line) => JSON.parse(line)).find(({ event }) =>
+    event === "handler discarded its job"
+  );
+  assertStringIncludes(line.reason, id);
+  assertEquals(lines.join("").includes("hidden"), false);
+  assertEquals(await runtime.events.alerts(), []);
+  const missing = await runtime.enqueue("webhook.replay", {
+    endpoint_id: crypto.randomUUID(),
+    replay_id: "",
+    since: "",
+    until: "",
+    limit: 1,
+  });
+  assert((await runtime.wait(missing, 20_000)).done);
+  const [alert] = await runtime.events.alerts();
+  assertEquals([alert!.name, alert!.value], ["discarded", 1]);
+  assertStringIncludes(alert!.message, "1 webhook.replay");
 });

@@ -35,6 +35,12 @@ Deno.test("without a key nothing is built, and the message says how to make one"
 Deno.test("operations before a runtime is built, and bad options, say what is wrong", async () => {
   await assertRejects(() => new Webhooks().list(), RuntimeStateError, "hand webhooks.registrar");
   assertThrows(() => new Webhooks({ settings: { requestMs: 60_000 } }), InvalidOptionError, "requestMs");
+  assertThrows(
+    () => new Webhooks({ settings: { requestMs: 8000, leaseMs: 11_999 } }),
+    InvalidOptionError,
+    "leaseMs 11999: expected at least 12000",
+  );
+  new Webhooks({ settings: { requestMs: 8000, leaseMs: 12_000 } });
   assertThrows(() => new Webhooks({ settings: { scheduleMs: [] } }), InvalidOptionError, "scheduleMs");
   assertThrows(() => new Webhooks({ egress: { allowAddresses: ["inside"] } }), TypeError, "inside");
   const misspelt: [Record<string, unknown>, string][] = [

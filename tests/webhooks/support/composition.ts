@@ -39,13 +39,7 @@ export function buildProcess(
     egress: { allowHttp: true, allowAddresses: ["127.0.0.1"] },
     ...given,
     // A tenth of a second is what ten of them are otherwise.
-    settings: {
-      scheduleMs: [50, 100, 200],
-      probeMs: 200,
-      requestMs: 1000,
-      leaseMs: 2000,
-      ...given.settings,
-    },
+    settings: { scheduleMs: [50, 100, 200], probeMs: 200, ...given.settings },
   });
   const runtime = createRuntime({
     ...place,
