@@ -1,3 +1,5 @@
+import { show } from "./_show.ts";
+import { errorText } from "./error_text.ts";
 import type { Kind, Periodic, Permissions, Queue } from "./kind.ts";
 import { DELAY_MS_MAX, NAME_LENGTH_MAX, PERIOD_MS_MIN, PERIODIC_PREFIX } from "./limits.ts";
 import type { PartMigrations, Registrar } from "./registrar.ts";
@@ -76,7 +78,7 @@ export function queueFaults(queue: Queue): string[] {
   const faults = [...nameFaults(name, queue.name, NAME_LENGTH_MAX), ...unknownKeys(name, queue, QUEUE_KEYS)];
   if (!isIntegerFrom(queue.concurrency, 1, CONCURRENCY_MAX)) {
     faults.push(
-      `${name}: concurrency is ${queue.concurrency}, expected an integer from 1 to ${CONCURRENCY_MAX}`,
+      `${name}: concurrency is ${show(queue.concurrency)}, expected an integer from 1 to ${CONCURRENCY_MAX}`,
     );
   }
   return faults;
@@ -97,7 +99,9 @@ export function kindFaults(kind: Kind, queues: ReadonlyMap<string, Queue>, what:
     faults.push(`${name}: its queue ${show(kind.queue)} is not declared, declared are ${known}`);
   }
   if (!isIntegerFrom(kind.maxAttempts, 1, ATTEMPTS_MAX)) {
-    faults.push(`${name}: maxAttempts is ${kind.maxAttempts}, expected an integer from 1 to ${ATTEMPTS_MAX}`);
+    faults.push(
+      `${name}: maxAttempts is ${show(kind.maxAttempts)}, expected an integer from 1 to ${ATTEMPTS_MAX}`,
+    );
   }
   if (typeof kind.timeout !== "number" || !(kind.timeout > 0 && kind.timeout <= DELAY_MS_MAX)) {
     faults.push(`${name}: timeout is ${show(kind.timeout)}, expected ms above 0 and at most ${DELAY_MS_MAX}`);
@@ -133,13 +137,13 @@ export function periodicFaults(periodic: Periodic, schedule: Schedule): string[]
     faults.push(`${name}: has both every and cron, expected one of them`);
   } else if ("every" in periodic) {
     if (!isIntegerFrom(periodic.every, PERIOD_MS_MIN, DELAY_MS_MAX)) {
-      faults.push(`${name}: every is ${periodic.every}, expected whole ms, at least ${PERIOD_MS_MIN}`);
+      faults.push(`${name}: every is ${show(periodic.every)}, expected whole ms, at least ${PERIOD_MS_MIN}`);
     }
   } else if ("cron" in periodic) {
     try {
       schedule.check(periodic.cron, periodic.timezone);
     } catch (error) {
-      faults.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+      faults.push(`${name}: ${errorText(error)}`);
     }
   } else {
     faults.push(`${name}: has neither every nor cron with a timezone`);
@@ -165,7 +169,9 @@ export function handlerFaults(
     faults.push(`${name}: isolation is ${show(isolation)}, expected "thread" or "process"`);
   }
   if (memory !== undefined && !isIntegerFrom(memory, MEMORY_BYTES_MIN, Number.MAX_SAFE_INTEGER)) {
-    faults.push(`${name}: memory is ${memory}, expected whole bytes, at least ${MEMORY_BYTES_MIN} (64 MiB)`);
+    faults.push(
+      `${name}: memory is ${show(memory)}, expected whole bytes, at least ${MEMORY_BYTES_MIN} (64 MiB)`,
+    );
   }
   const confined = isolation === "process" || declared.permissions !== undefined || memory !== undefined ||
     declared.ownThread === true;
@@ -233,13 +239,7 @@ export function nameFaults(label: string, name: unknown, lengthMax: number): str
 
 /** How a declaration is named in messages. */
 export function label(what: string, name: unknown): string {
-  const shown = show(name);
-  return `${what} ${shown.length > 200 ? shown.slice(0, 200) + "..." : shown}`;
-}
-
-/** A value in a message. */
-export function show(value: unknown): string {
-  return typeof value === "number" ? String(value) : JSON.stringify(value) ?? String(value);
+  return `${what} ${show(name)}`;
 }
 
 /** Whether a value is a whole number within bounds. */

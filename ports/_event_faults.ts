@@ -4,9 +4,9 @@ import {
   kindFaults,
   label,
   nameFaults,
-  show,
   unknownKeys,
 } from "./_declaration_faults.ts";
+import { show } from "./_show.ts";
 import type { EventType, Subscription } from "./event.ts";
 import type { Handler } from "./handler.ts";
 import { matchesGlob } from "./event_glob.ts";

@@ -1,4 +1,5 @@
-import { isRecord, queueFaults, show, unknownKeys } from "./_declaration_faults.ts";
+import { isRecord, queueFaults, unknownKeys } from "./_declaration_faults.ts";
+import { show } from "./_show.ts";
 import { CompositionError } from "./errors.ts";
 import type { Queue } from "./kind.ts";
 import type { RegistrarInput } from "./registrar.ts";

@@ -1,4 +1,8 @@
-/** The message of whatever was thrown, for a log. */
+/** The message of whatever was thrown, for a log. Never throws, whatever it is. */
 export function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return "a value that can't be told as text";
+  }
 }

@@ -1,3 +1,5 @@
+import { show } from "./_show.ts";
+
 /** The conditions that a caller may want to catch, each with the fields needed to act on it. */
 
 /** How much of a path in a value a message shows, in characters. */
@@ -29,9 +31,7 @@ export class UndeclaredKindError extends Error {
   /** Names the kind and what is declared. */
   constructor(kind: string, declared: Iterable<string>) {
     super(
-      `Cannot enqueue a job of kind ${JSON.stringify(kind)}: it is not declared, declared are ${
-        list(declared)
-      }`,
+      `Cannot enqueue a job of kind ${show(kind)}: it is not declared, declared are ${list(declared)}`,
     );
     this.kind = kind;
   }
@@ -47,7 +47,7 @@ export class UndeclaredQueueError extends Error {
   /** Names the queue and what is declared. */
   constructor(queue: string, declared: Iterable<string>) {
     super(
-      `Cannot use the queue ${JSON.stringify(queue)}: it is not declared, declared are ${list(declared)}`,
+      `Cannot use the queue ${show(queue)}: it is not declared, declared are ${list(declared)}`,
     );
     this.queue = queue;
   }
@@ -63,9 +63,7 @@ export class UndeclaredPeriodicError extends Error {
   /** Names the periodic and what is declared. */
   constructor(periodic: string, declared: Iterable<string>) {
     super(
-      `Cannot run the periodic ${JSON.stringify(periodic)}: it is not declared, declared are ${
-        list(declared)
-      }`,
+      `Cannot run the periodic ${show(periodic)}: it is not declared, declared are ${list(declared)}`,
     );
     this.periodic = periodic;
   }
@@ -81,9 +79,7 @@ export class UndeclaredEventTypeError extends Error {
   /** Names the type and what is declared. */
   constructor(type: string, declared: Iterable<string>) {
     super(
-      `Cannot record an event of type ${JSON.stringify(type)}: it is not declared, declared are ${
-        list(declared)
-      }`,
+      `Cannot record an event of type ${show(type)}: it is not declared, declared are ${list(declared)}`,
     );
     this.type = type;
   }
@@ -125,11 +121,12 @@ export class InvalidJsonError extends TypeError {
   readonly path: string;
 
   /** Names the path, what is there and what was expected. */
-  constructor(path: string, found: string) {
+  constructor(path: string, found: string, options?: ErrorOptions) {
     super(
       `Cannot store ${
         path.length > PATH_SHOWN_MAX ? `${path.slice(0, PATH_SHOWN_MAX)}...` : path
       } as JSON: ${found}`,
+      options,
     );
     this.path = path;
   }
@@ -335,10 +332,4 @@ export class RuntimeStateError extends Error {
 function list(names: Iterable<string>): string {
   const quoted = [...names].map((name) => JSON.stringify(name));
   return quoted.length === 0 ? "none" : quoted.join(", ");
-}
-
-function show(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value);
-  if (value instanceof Date && Number.isNaN(value.getTime())) return "Invalid Date";
-  return String(value);
 }

@@ -1,3 +1,4 @@
+import { errorText } from "./error_text.ts";
 import { InvalidJsonError, TooLargeError } from "./errors.ts";
 import type { Json } from "./json.ts";
 import { ARGS_DEPTH_MAX } from "./limits.ts";
@@ -18,8 +19,7 @@ export interface JsonTextOptions {
  * @throws {TooLargeError} when the text is longer than `maxBytes`.
  */
 export function toJsonText(value: unknown, options: JsonTextOptions): string {
-  check(value, [options.name], new Set());
-  const text = JSON.stringify(value);
+  const text = textOf(value, [options.name]);
   // A UTF-16 code unit is at most 3 bytes of UTF-8, so most texts need no counting.
   if (text.length * 3 > options.maxBytes) {
     const bytes = new TextEncoder().encode(text).length;
@@ -114,6 +114,20 @@ function writtenDigits(value: number): string {
   return sign + whole + fraction.padEnd(Number(exponent), "0");
 }
 
+function textOf(value: unknown, path: string[]): string {
+  let text: unknown;
+  try {
+    check(value, path, new Set());
+    text = JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof InvalidJsonError) throw error;
+    // A getter or a proxy of the caller's; the path is where it stands.
+    throw new InvalidJsonError(path.join(""), `reading it threw: ${errorText(error)}`, { cause: error });
+  }
+  if (typeof text !== "string") throw refuse(path, "it changes while it is read");
+  return text;
+}
+
 function check(value: unknown, path: string[], above: Set<object>): void {
   switch (typeof value) {
     case "boolean":
@@ -140,6 +154,7 @@ function check(value: unknown, path: string[], above: Set<object>): void {
 }
 
 function checkArray(value: readonly unknown[], path: string[], above: Set<object>): void {
+  refuseToJson(value, path);
   for (let index = 0; index < value.length; index++) {
     path.push(`[${index}]`);
     check(value[index], path, above);
@@ -155,14 +170,18 @@ function checkObject(value: object, path: string[], above: Set<object>): void {
     const hint = value instanceof Date ? ", pass toISOString()" : ", pass a plain object";
     throw refuse(path, `an instance of ${name} is no JSON${hint}`);
   }
-  if ("toJSON" in value && typeof value.toJSON === "function") {
-    throw refuse(path, "an object with toJSON is no JSON");
-  }
+  refuseToJson(value, path);
   for (const [key, inner] of Object.entries(value)) {
     path.push(childPath("", key, false));
     checkString(key, path);
     check(inner, path, above);
     path.pop();
+  }
+}
+
+function refuseToJson(value: object, path: string[]): void {
+  if ("toJSON" in value && typeof value.toJSON === "function") {
+    throw refuse(path, "an object with toJSON is no JSON");
   }
 }
 

@@ -39,6 +39,7 @@ const REFUSED: readonly [string, unknown, string][] = [
   ["a date", { at: new Date(0) }, "args.at"],
   ["a Map", { map: new Map([[1, 2]]) }, "args.map"],
   ["bytes", { bytes: new Uint8Array(2) }, "args.bytes"],
+  ["a list with toJSON", Object.assign([1], { toJSON: () => 2 }), "args"],
   ["a class instance", { p: new Point() }, "args.p"],
   ["a cycle", circle(), "args.inner[0]"],
   ["an object with toJSON", { money: { toJSON: () => "1" } }, "args.money"],
@@ -68,6 +69,35 @@ for (const [what, value] of KEPT) {
     assertEquals(JSON.stringify(parseJsonText(text(value), "args")), JSON.stringify(value));
   });
 }
+
+Deno.test("toJsonText() tells of a getter that throws, and keeps what it threw", () => {
+  const value = {
+    items: [{
+      get note(): string {
+        throw new Error("not loaded");
+      },
+    }],
+  };
+  const error = assertThrows(() => text(value), InvalidJsonError, "reading it threw: not loaded");
+  assertEquals([error.path, (error.cause as Error).message], ["args.items[0]", "not loaded"]);
+});
+
+Deno.test("toJsonText() refuses a proxy that throws, and what changes between two looks", () => {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  assertThrows(() => text({ proxy }), InvalidJsonError, "Cannot store args.proxy");
+  let looks = 0;
+  assertThrows(
+    () =>
+      text({
+        get id() {
+          return looks++ === 0 ? 1 : 1n;
+        },
+      }),
+    InvalidJsonError,
+    "BigInt",
+  );
+});
 
 Deno.test("toJsonText() takes 500 levels, and refuses the 501st", () => {
   const nested = (levels: number): unknown => levels === 0 ? 1 : [nested(levels - 1)];

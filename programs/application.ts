@@ -1,4 +1,11 @@
-import type { CompositionInput, EventSettings, Queue, RegistrarInput, Settings } from "../mod.ts";
+import {
+  type CompositionInput,
+  errorText,
+  type EventSettings,
+  type Queue,
+  type RegistrarInput,
+  type Settings,
+} from "../mod.ts";
 import { applicationUrl } from "./application_place.ts";
 
 /** What the default export of an application's module holds. */
@@ -22,9 +29,7 @@ export async function loadApplication(specifier: string): Promise<Application> {
   try {
     module = await import(applicationUrl(specifier).href);
   } catch (error) {
-    throw new Error(`Cannot load the application ${specifier}: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw new Error(`Cannot load the application ${specifier}: ${errorText(error)}`, { cause: error });
   }
   const application = module.default;
   if (!isApplication(application)) {
@@ -37,7 +42,7 @@ export async function loadApplication(specifier: string): Promise<Application> {
 
 /** The names of the queues that an application has. */
 export function queueNames(application: Application): string[] {
-  return ["maintenance", ...(application.queues ?? [{ name: "default" }]).map((queue) => queue.name)];
+  return ["maintenance", ...(application.queues ?? [{ name: "default" }]).map((queue) => queue?.name)];
 }
 
 function isApplication(value: unknown): value is Application {

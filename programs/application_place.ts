@@ -1,8 +1,14 @@
-import type { Arguments } from "./arguments.ts";
+import { type Arguments, UsageError } from "./arguments.ts";
 
-/** Where an application's module is, as a URL: a path is counted from the working directory, and taken as it is. */
+/**
+ * Where an application's module is, as a URL: a path is counted from the working directory, and taken as it is.
+ *
+ * @throws {UsageError} it looks like a URL and is none.
+ */
 export function applicationUrl(specifier: string): URL {
-  if (/^[a-z][a-z0-9+.-]+:/i.test(specifier)) return new URL(specifier);
+  if (/^[a-z][a-z0-9+.-]+:/i.test(specifier)) {
+    return URL.parse(specifier) ?? refuse(specifier, "a path or a URL");
+  }
   const path = specifier.startsWith("/") ? specifier : `${Deno.cwd()}/${specifier}`;
   return new URL(`file://${encodeURI(path).replace(/[?#]/g, encodeURIComponent)}`);
 }
@@ -16,7 +22,7 @@ export function applicationConfig(specifier: string): string | null {
   if (url.protocol !== "file:") return null;
   for (let folder = new URL(".", url);;) {
     for (const name of ["deno.json", "deno.jsonc"]) {
-      const path = decodeURIComponent(new URL(name, folder).pathname);
+      const path = pathOf(new URL(name, folder));
       if (isFile(path)) return path;
     }
     const parent = new URL("..", folder);
@@ -25,11 +31,28 @@ export function applicationConfig(specifier: string): string | null {
   }
 }
 
-/** The configuration that a command line asks for with `--config`, as an absolute path; else the application's own. */
+/**
+ * The configuration that a command line asks for with `--config`, as an absolute path; else the application's own.
+ *
+ * @throws {UsageError} what it names is no file.
+ */
 export function chosenConfig({ values, words }: Arguments): string | null {
   const given = values.get("config");
-  if (given !== undefined) return decodeURIComponent(applicationUrl(given).pathname);
+  if (given !== undefined) return pathOf(applicationUrl(given));
   return words[0] === undefined ? null : applicationConfig(words[0]);
+}
+
+function pathOf(url: URL): string {
+  if (url.protocol !== "file:") refuse(url.href, "a file");
+  try {
+    return decodeURIComponent(url.pathname);
+  } catch {
+    return refuse(url.href, "a file whose name is encoded as UTF-8");
+  }
+}
+
+function refuse(given: string, expected: string): never {
+  throw new UsageError(`Cannot use ${JSON.stringify(given)}: expected ${expected}`);
 }
 
 function isFile(path: string): boolean {

@@ -1,5 +1,6 @@
-import { assertEquals } from "@std/assert";
-import { applicationConfig, applicationUrl } from "./application_place.ts";
+import { assertEquals, assertThrows } from "@std/assert";
+import { applicationConfig, applicationUrl, chosenConfig } from "./application_place.ts";
+import { UsageError } from "./arguments.ts";
 
 Deno.test("applicationUrl() takes a path as it is, and leaves a URL alone", () => {
   assertEquals(applicationUrl("/a#1/what?/50%/ü b.ts").href, "file:///a%231/what%3F/50%25/%C3%BC%20b.ts");
@@ -18,5 +19,13 @@ Deno.test("applicationConfig() finds the nearest configuration at or above the m
     assertEquals(applicationConfig("https://example.org/app.ts"), null);
   } finally {
     await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("what is no module and no configuration is refused as a wrong command line", () => {
+  assertThrows(() => applicationUrl("file://no host/app.ts"), UsageError, '"file://no host/app.ts"');
+  for (const config of ["https://example.org/deno.json", "file:///%ff/deno.json"]) {
+    const given = { values: new Map([["config", config]]), flags: new Set<string>(), words: [] };
+    assertThrows(() => chosenConfig(given), UsageError, "expected a file");
   }
 });

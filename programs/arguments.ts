@@ -49,7 +49,10 @@ export function parseArguments(args: readonly string[], shape: ArgumentsShape): 
     else if (known.flags.includes(name!) && inline === undefined) flags.add(name!);
     else if (known.values.includes(name!)) {
       const value = inline ?? args[++index];
-      if (value === undefined || value === "") throw new UsageError(`--${name} needs a value`);
+      // `--schema --print-sql` would migrate a schema of that name. With = any value can be given.
+      if (value === undefined || value === "" || inline === undefined && value.startsWith("--")) {
+        throw new UsageError(`--${name} needs a value`);
+      }
       if (values.has(name!)) throw new UsageError(`--${name} is given twice`);
       values.set(name!, value);
     } else {
@@ -66,7 +69,7 @@ export function parseArguments(args: readonly string[], shape: ArgumentsShape): 
 }
 
 /**
- * Reads a whole number from an option.
+ * Reads a whole number, 0 or more, from an option: digits alone.
  *
  * @throws {UsageError} it is none, or out of its range.
  */
@@ -79,8 +82,11 @@ export function integerOption(
   const text = given.values.get(name);
   if (text === undefined) return undefined;
   const value = Number(text);
-  if (!Number.isInteger(value) || value < min || value > max) {
-    throw new UsageError(`Cannot use --${name} ${text}: expected an integer from ${min} to ${max}`);
+  // For Number() a blank is 0, and `--down " "` would remove all tables.
+  if (!/^\d+$/.test(text) || value < min || value > max) {
+    throw new UsageError(
+      `Cannot use --${name} ${JSON.stringify(text)}: expected an integer from ${min} to ${max}`,
+    );
   }
   return value;
 }

@@ -32,6 +32,18 @@ Deno.test("parseArguments() names what it can't understand", () => {
   assertThrows(
     () => integerOption(given, "threads", 1, 8),
     UsageError,
-    "--threads 0: expected an integer from 1",
+    '--threads "0": expected an integer from 1',
   );
+});
+
+Deno.test("an option is no other option's value, unless it stands behind =", () => {
+  assertThrows(() => parseArguments(["--queues", "--keep"], SHAPE), UsageError, "--queues needs a value");
+  assertEquals(parseArguments(["--queues=--keep"], SHAPE).values.get("queues"), "--keep");
+});
+
+Deno.test("integerOption() takes digits alone: a blank is not 0", () => {
+  for (const text of [" ", "1e0", "0x1", " 1", "+1", "1.0"]) {
+    const given = parseArguments([`--threads=${text}`], SHAPE);
+    assertThrows(() => integerOption(given, "threads", 0, 8), UsageError, JSON.stringify(text));
+  }
 });

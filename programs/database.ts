@@ -26,7 +26,11 @@ export async function programDatabase(log: Log): Promise<ProgramDatabase> {
 /** A database URL without its password and options, which may hold one too. */
 export function withoutPassword(url: string): string {
   try {
-    const { protocol, username, host, pathname } = new URL(url);
+    const { protocol, username, host, pathname, search, hash } = new URL(url);
+    // A password with a / or a # that is not encoded, or no // before it all: part of it stands where none is looked for.
+    if (`${pathname}${search}${hash}`.includes("@")) {
+      return "a URL that can't be shown, for its password is not encoded";
+    }
     return `${protocol}//${username === "" ? "" : `${username}@`}${host}${pathname}`;
   } catch {
     return "not a URL";

@@ -1,6 +1,7 @@
 import {
   type Composition,
   CompositionError,
+  errorText,
   type EventType,
   type Inspector,
   type Jobs,
@@ -68,7 +69,7 @@ export class PartsBuilder {
         return [input(this.parts)];
       } catch (error) {
         const what = input.name === "" ? "a registrar" : `the registrar ${input.name}`;
-        faults.push(`${what} threw: ${error instanceof Error ? error.message : String(error)}`);
+        faults.push(`${what} threw: ${errorText(error)}`);
         return [];
       }
     });

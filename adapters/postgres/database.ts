@@ -225,7 +225,8 @@ function checkUrl(url: string): void {
     new InvalidOptionError("url", "(not shown)", "postgres://user:password@host:port/database");
   try {
     const parsed = new URL(url);
-    if (!/^postgres(ql)?:$/.test(parsed.protocol)) throw refuse();
+    // The driver takes what is no text for options, and would connect to another database.
+    if (typeof url !== "string" || !/^postgres(ql)?:\/\//i.test(url)) throw refuse();
     decodeURIComponent(parsed.username + parsed.password + parsed.pathname);
   } catch {
     throw refuse();

@@ -107,7 +107,8 @@ export class KeyRing {
     try {
       const additionalData = new TextEncoder().encode(place);
       const opened = await crypto.subtle.decrypt({ name: "AES-GCM", iv, additionalData }, key, data);
-      return new TextDecoder().decode(opened);
+      // What was sealed, a byte order mark at its beginning included.
+      return new TextDecoder("utf-8", { ignoreBOM: true }).decode(opened);
     } catch {
       throw new SecretKeyError(
         `Cannot open a sealed secret of ${place}: the key ${id} is another one than that which sealed it, or the ` +
