@@ -115,6 +115,8 @@ export class Lane {
   #suspect: Claimed | undefined;
   #suspectBegun = false;
   #suspectsLeaving = 0;
+  /** There is a row of suspects: one is claimed at a time, until something else comes. */
+  #singly = false;
   /** The mean duration of the latest runs, in ms. */
   #durationMs = Infinity;
   /** Slots that the claim under way was promised. */
@@ -267,6 +269,7 @@ export class Lane {
   #wanted(): number {
     if (this.#suspect !== undefined || this.#paused) return 0;
     if (!this.#options.fit() || this.#options.settler.backlog > BACKLOG_MAX) return 0;
+    if (this.#singly) return 1;
     const { prefetchMs, prefetchMax } = this.#options.settings;
     const held = this.#held();
     const free = this.#free();
@@ -293,13 +296,19 @@ export class Lane {
   #take(jobs: readonly Claimed[], free: number): void {
     // The answer may have been so long under way that others take this process for dead by now.
     if (this.#stopping || this.#paused || !this.#options.fit()) return this.#release(jobs);
+    let suspects = 0;
     jobs.forEach((job, index) => {
       const kind = this.#options.kinds.get(job.kind);
       if (kind === undefined) this.#putAside(job);
-      else if (isSuspect(job, kind)) this.#takeSuspect(job);
-      else if (index < free && !job.alone) this.#start(job);
+      else if (isSuspect(job, kind)) {
+        suspects++;
+        this.#takeSuspect(job);
+      } else if (index < free && !job.alone) this.#start(job);
       else this.#buffer.push(job);
     });
+    // After a death there may be hundreds. Each claim of all would put all but one back in line, once for each of them.
+    if (suspects > 1) this.#singly = this.#suspect !== undefined;
+    else if (jobs.length > 1 || (jobs.length === 1 && this.#suspect === undefined)) this.#singly = false;
     this.#pump();
   }
 

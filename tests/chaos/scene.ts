@@ -1,10 +1,10 @@
 import postgres from "postgres";
 import { type EmbeddedPostgres, startEmbedded } from "../../embedded/mod.ts";
 import { findPgBouncer, PgBouncer } from "../integration/support/pgbouncer.ts";
+import { SmallDisk } from "../integration/support/small_disk.ts";
 import { Member, type Site } from "./fleet.ts";
 import { hourAhead, removeLeftClocks } from "./hour_ahead.ts";
 import type { JournalWriter } from "./journal.ts";
-import { SmallDisk } from "./small_disk.ts";
 
 const MEMBERS = 3;
 const MIB = 1024 * 1024;
@@ -42,12 +42,8 @@ export async function startDatabase(
   );
   const sql = postgres(server.url, { max: 2, onnotice: () => {}, fetch_types: false, prepare: false });
   stack.defer(() => sql.end({ timeout: 2 }));
-  if (disk !== null) {
-    const folder = await disk.folderFor(server.directory);
-    await sql.unsafe(`create tablespace small location '${folder}'`);
-    // For every session from now on, so that all tables are on it but the run's own.
-    await sql.unsafe("alter database postgres set default_tablespace = small");
-  }
+  // The run's own, made by this session, stay where they are.
+  await disk?.takeTables(server, sql);
   return { server, disk, sql };
 }
 

@@ -90,3 +90,17 @@ Deno.test("functions that were in a process when it died run one at a time, can 
   await site.working();
   for (const id of ids.filter(isOpen)) assertEquals((await site.until(id, "completed")).attempt, 2);
 });
+
+Deno.test("many functions that were in a process when it died are not claimed and put back again and again", async () => {
+  await using site = await Site.open({ config: { inline: true, concurrency: 40 } });
+  const doomed = await site.working();
+  const ids = await Promise.all(Array.from({ length: 30 }, () => site.enqueue("hold")));
+  for (const id of ids) await site.started(id);
+  doomed.signal("SIGKILL");
+  site.gate.open();
+  await site.working();
+  for (const id of ids) await site.until(id, "completed", 60_000);
+  // Lost with the process, put back once to wait for its turn, and done.
+  const runs = await Promise.all(ids.map(async (id) => (await site.runtime.get(id))!.run));
+  assert(Math.max(...runs) <= 5, `${runs}`);
+});

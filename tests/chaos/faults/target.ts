@@ -1,13 +1,13 @@
 import type postgres from "postgres";
 import type { EmbeddedPostgres } from "../../../embedded/mod.ts";
 import type { PgBouncer } from "../../integration/support/pgbouncer.ts";
+import type { SmallDisk } from "../../integration/support/small_disk.ts";
 import type { TcpProxy } from "../../integration/support/tcp_proxy.ts";
 import type { Member } from "../fleet.ts";
 import type { JournalWriter } from "../journal.ts";
 import { SETTINGS } from "../kinds.ts";
 import type { Random } from "../random.ts";
 import type { Receiver } from "../receiver.ts";
-import type { SmallDisk } from "../small_disk.ts";
 
 /** What the injector can get at. */
 export interface Target {

@@ -1,5 +1,8 @@
+import type postgres from "postgres";
+import type { EmbeddedPostgres } from "../../../embedded/mod.ts";
+
 /** Begins the names of the folders, before the id of the process whose they are. */
-const PREFIX = "millrace_chaos_disk_";
+const PREFIX = "millrace_disk_";
 const MIB = 1024 * 1024;
 
 /**
@@ -28,13 +31,14 @@ export class SmallDisk implements AsyncDisposable {
     return fault;
   }
 
-  /** Makes a folder on it for whom another path belongs to. */
-  async folderFor(other: string): Promise<string> {
-    const { uid, gid } = await Deno.stat(other);
+  /** From now on every session of the server's database makes its tables here. */
+  async takeTables(server: EmbeddedPostgres, sql: postgres.Sql): Promise<void> {
+    const { uid, gid } = await Deno.stat(server.directory);
     const folder = `${this.path}/data`;
     await Deno.mkdir(folder, { mode: 0o700 });
     await Deno.chown(folder, uid, gid);
-    return folder;
+    await sql.unsafe(`create tablespace small location '${folder}'`);
+    await sql.unsafe("alter database postgres set default_tablespace = small");
   }
 
   /** Fills it to the last byte. */
