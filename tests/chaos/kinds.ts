@@ -10,6 +10,9 @@ export const SETTINGS: Partial<Settings> = {
   stopGraceMs: 2000,
 };
 
+/** The connections of each program's pool. */
+export const POOL = 8;
+
 /** Longer than any fault, so that only what hangs runs into it. */
 export const LONG_MS = 90_000;
 /** So many attempts that only a fault of the product's spends them all. */

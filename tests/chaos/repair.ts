@@ -1,4 +1,4 @@
-import { JobNotFoundError, JobRunningError } from "../../ports/mod.ts";
+import { JobNotFoundError, JobRunningError, UniqueConflictError } from "../../ports/mod.ts";
 import type { PostgresRuntime } from "../../mod.ts";
 import type { Webhooks } from "../../events/webhooks/mod.ts";
 import type { GivenUpRow } from "./check/evidence.ts";
@@ -45,11 +45,14 @@ export async function repair(options: Repair): Promise<readonly GivenUpRow[]> {
   return givenUp;
 }
 
+/** Unless it does run, or another one does its work. */
 async function again(runtime: PostgresRuntime, job: string): Promise<void> {
   try {
     await runtime.retry(job);
   } catch (error) {
-    if (!(error instanceof JobNotFoundError || error instanceof JobRunningError)) throw error;
+    if (![JobNotFoundError, JobRunningError, UniqueConflictError].some((known) => error instanceof known)) {
+      throw error;
+    }
   }
 }
 

@@ -18,7 +18,7 @@ import {
 } from "./events.ts";
 import { Injector } from "./faults/injector.ts";
 import { JournalWriter, readJournal } from "./journal.ts";
-import { KINDS, PERIODICS, PERIODS, QUEUES, SETTINGS } from "./kinds.ts";
+import { KINDS, PERIODICS, PERIODS, POOL, QUEUES, SETTINGS } from "./kinds.ts";
 import { Person } from "./person.ts";
 import { Producer } from "./producers.ts";
 import { Random } from "./random.ts";
@@ -37,8 +37,6 @@ const SCHEMA = "chaos";
 const START_MS_MAX = 180_000;
 /** So long after the last fault the receiver still fails at random, in ms: much is only delivered then. */
 const RECEIVER_FAILS_MS = 15_000;
-/** The pool of each worker program. */
-const POOL = 8;
 
 /** What a run is told. */
 export interface RunOptions {

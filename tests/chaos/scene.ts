@@ -5,6 +5,7 @@ import { SmallDisk } from "../integration/support/small_disk.ts";
 import { Member, type Site } from "./fleet.ts";
 import { hourAhead, removeLeftClocks } from "./hour_ahead.ts";
 import type { JournalWriter } from "./journal.ts";
+import { POOL } from "./kinds.ts";
 
 const MEMBERS = 3;
 const MIB = 1024 * 1024;
@@ -68,8 +69,14 @@ export async function makeFleet(
     const last = stack.use(new Member(site, `worker-${MEMBERS}`, journal));
     return { members: [ahead, ...plain, last], pooler: null };
   }
-  // Its own default keeps everybody out for 15 s after the server was away for a moment.
-  const bouncer = stack.use(await PgBouncer.start(program, site.url, { server_login_retry: "1" }));
+  const bouncer = stack.use(
+    await PgBouncer.start(program, site.url, {
+      // Its own default keeps everybody out for 15 s after the server was away for a moment.
+      server_login_retry: "1",
+      // No more connections to the server than a worker program without it has.
+      default_pool_size: String(POOL),
+    }),
+  );
   const options = { url: bouncer.url, flags: ["--pooler"] };
   const member = stack.use(new Member(site, `worker-${MEMBERS}`, journal, options));
   return { members: [ahead, ...plain, member], pooler: { bouncer, member } };
