@@ -1,5 +1,7 @@
 import {
   type Backlog,
+  checkKeys,
+  checkText,
   type Database,
   type EventDetail,
   type EventFilter,
@@ -10,6 +12,7 @@ import {
   type EventSummary,
   type Inspector,
   InvalidOptionError,
+  isEventGlob,
   type JobId,
   LIST_LIMIT_MAX,
   relayJsonText,
@@ -149,18 +152,13 @@ export function isEventId(id: unknown): id is EventId {
 }
 
 function checkFilter(filter: EventFilter): EventFilter {
-  if (typeof filter !== "object" || filter === null) {
-    throw new InvalidOptionError("a filter", filter, "an object");
+  checkKeys("a filter", filter, FILTER_KEYS);
+  const { type, state, before, limit, subject, ownerId } = filter;
+  if (type !== undefined && !isEventGlob(type)) {
+    throw new InvalidOptionError("type", type, "an event type, or segments or * with dots between");
   }
-  for (const key in filter) {
-    if (!FILTER_KEYS.includes(key)) {
-      throw new InvalidOptionError("a filter with", key, FILTER_KEYS.join(", "));
-    }
-  }
-  const { state, before, limit, ...texts } = filter;
-  for (const [name, value] of Object.entries(texts)) {
-    if (value !== undefined && typeof value !== "string") throw new InvalidOptionError(name, value, "a text");
-  }
+  if (subject !== undefined) checkText("subject", subject);
+  if (ownerId !== undefined) checkText("ownerId", ownerId);
   if (state !== undefined && !STATES.includes(state)) {
     throw new InvalidOptionError("state", state, `one of ${STATES.join(", ")}`);
   }
@@ -173,11 +171,11 @@ function checkFilter(filter: EventFilter): EventFilter {
   return filter;
 }
 
-/** A glob as a regular expression of PostgreSQL's. */
+/** A glob as a regular expression of PostgreSQL's. Its segments hold nothing that means something there. */
 function globPattern(glob: string): string {
   const segments = glob.split(".");
   const parts = segments.map((segment, index) => {
-    if (segment !== "*") return segment.replace(/[^A-Za-z0-9_-]/g, "\\$&");
+    if (segment !== "*") return segment;
     return index === segments.length - 1 ? "[^.]+(\\.[^.]+)*" : "[^.]+";
   });
   return `^${parts.join("\\.")}$`;

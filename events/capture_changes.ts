@@ -1,4 +1,10 @@
-import { checkKeys, InvalidOptionError } from "../ports/mod.ts";
+import {
+  checkIdentifier,
+  checkKeys,
+  InvalidOptionError,
+  isEventTypeName,
+  quoteIdentifier as quote,
+} from "../ports/mod.ts";
 
 /** What is to be captured. Expressions are SQL of the team's own, never of a user's. */
 export interface CaptureOptions {
@@ -31,6 +37,9 @@ export interface CaptureSql {
 }
 
 const IDENTIFIER_BYTES_MAX = 63;
+const SCHEMA_DEFAULT = "millrace";
+/** What the text of the trigger's function stands between. */
+const DELIMITER = "$capture$";
 const OPTION_KEYS = ["table", "tableSchema", "key", "columns", "type", "subject", "data", "owner", "schema"];
 const CHANGES = ["insert", "update", "delete"] as const;
 type Change = typeof CHANGES[number];
@@ -57,18 +66,17 @@ type Change = typeof CHANGES[number];
 export function captureChanges(options: CaptureOptions): CaptureSql {
   checkKeys("a capture", options, OPTION_KEYS);
   const types = typesOf(options);
-  for (const option of ["subject", "owner", "tableSchema", "schema"] as const) {
-    checkText(option, options[option]);
-  }
+  for (const option of ["subject", "owner"] as const) checkText(option, options[option]);
   if (options.data !== undefined && !Array.isArray(options.data)) checkText("data", options.data);
   if (Array.isArray(options.data)) checkNames("data", options.data);
-  const { table, key, columns } = options;
-  checkNames("table", [table]);
+  const { table, key, columns, tableSchema = "public" } = options;
+  checkName("table", table);
+  checkName("tableSchema", tableSchema);
+  checkName("schema", options.schema ?? SCHEMA_DEFAULT);
   checkNames("key", key);
   checkNames("columns", columns);
-  const tableSchema = options.tableSchema ?? "public";
   const target = `${quote(tableSchema)}.${quote(table)}`;
-  const schema = quote(options.schema ?? "millrace");
+  const schema = quote(options.schema ?? SCHEMA_DEFAULT);
   const names = new Map(CHANGES.map((change) => [change, nameOf(table, tableSchema, change)]));
   const drop = CHANGES.map((change) =>
     `drop trigger if exists ${quote(names.get(change)!)} on ${target};\n` +
@@ -125,7 +133,7 @@ create function ${schema}.${quote(name)}() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, ${quote(tableSchema)}, pg_temp
 set enable_nestloop = off
-as $capture$
+as ${DELIMITER}
 begin
   insert into ${schema}.outbox (type, subject, owner_id, data)
   select ${literal(type)}, ${subjectOf(options)}, ${options.owner ?? "null"}, ${dataOf(options)}
@@ -135,7 +143,7 @@ begin
   end if;
   return null;
 end
-$capture$;
+${DELIMITER};
 create trigger ${quote(name)} after ${change} on ${target}
 referencing ${REFERENCING[change]}
 for each statement execute function ${schema}.${quote(name)}();
@@ -165,8 +173,8 @@ function typesOf({ type }: CaptureOptions): Partial<Record<Change, string>> {
     if (!CHANGES.includes(change as Change)) {
       throw new InvalidOptionError("type of", change, CHANGES.join(", "));
     }
-    if (typeof name !== "string" || name === "") {
-      throw new InvalidOptionError(`type.${change}`, name, "an event type");
+    if (!isEventTypeName(name)) {
+      throw new InvalidOptionError(`type.${change}`, name, "an event type, such as order.placed");
     }
   }
   return types;
@@ -176,16 +184,30 @@ function checkNames(option: string, names: readonly string[]): void {
   if (!Array.isArray(names) || names.length === 0) {
     throw new InvalidOptionError(option, names, "at least one name of a column");
   }
-  for (const name of names) {
-    if (typeof name === "string" && name !== "" && !name.includes("\0")) continue;
-    throw new InvalidOptionError(option, name, "a name");
-  }
+  for (const name of names) checkName(option, name);
   if (new Set(names).size < names.length) throw new InvalidOptionError(option, names, "each name once");
 }
 
+function checkName(option: string, name: string): void {
+  checkIdentifier(option, name);
+  checkDelimiter(option, name);
+}
+
 function checkText(option: string, text: unknown): void {
-  if (text === undefined || typeof text === "string" && text.trim() !== "") return;
-  throw new InvalidOptionError(option, text, "a text of at least one character");
+  if (text === undefined) return;
+  if (typeof text !== "string" || text.trim() === "") {
+    throw new InvalidOptionError(option, text, "a text of at least one character");
+  }
+  checkDelimiter(option, text);
+}
+
+function checkDelimiter(option: string, text: string): void {
+  if (!text.includes(DELIMITER)) return;
+  throw new InvalidOptionError(
+    option,
+    text,
+    `a text without ${DELIMITER}, which ends the trigger's function`,
+  );
 }
 
 /** Names differ for tables of one name in two schemas, and stay whole where the table's name is long. */
@@ -203,10 +225,6 @@ function shortHash(text: string): string {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
   return hash.toString(16).padStart(8, "0");
-}
-
-function quote(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }
 
 /** Doubled backslashes would need another form; a text with one takes it. */

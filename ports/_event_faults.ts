@@ -9,7 +9,7 @@ import {
 import { show } from "./_show.ts";
 import type { EventType, Subscription } from "./event.ts";
 import type { Handler } from "./handler.ts";
-import { matchesGlob } from "./event_glob.ts";
+import { isEventGlob, isEventTypeName, matchesGlob } from "./event_glob.ts";
 import type { Kind, Queue } from "./kind.ts";
 import { NAME_LENGTH_MAX } from "./limits.ts";
 
@@ -39,10 +39,6 @@ const SUBSCRIPTION_KEYS = [
   ...RUN_KEYS,
 ];
 
-const SEGMENT = "[A-Za-z0-9_-]+";
-const TYPE = new RegExp(`^${SEGMENT}(?:\\.${SEGMENT})+$`);
-const GLOB = new RegExp(`^(?:\\*|${SEGMENT})(?:\\.(?:\\*|${SEGMENT}))*$`);
-
 /** What is wrong with an event type. */
 export function eventTypeFaults(declared: EventType): string[] {
   if (!isRecord(declared)) {
@@ -53,7 +49,7 @@ export function eventTypeFaults(declared: EventType): string[] {
     ...nameFaults(name, declared.type, NAME_LENGTH_MAX),
     ...unknownKeys(name, declared, TYPE_KEYS),
   ];
-  if (faults.length === 0 && !TYPE.test(declared.type)) {
+  if (faults.length === 0 && !isEventTypeName(declared.type)) {
     faults.push(`${name}: expected a noun and a verb with a dot between, of letters, digits, _ and -`);
   }
   for (const key of ["description", "subject"] as const) {
@@ -82,7 +78,7 @@ export function subscriptionFaults(subscription: Subscription, queues: ReadonlyM
     faults.push(`${name}: types is ${show(types)}, expected a list of at least one glob of event types`);
   } else {
     for (const glob of types) {
-      if (typeof glob === "string" && GLOB.test(glob)) continue;
+      if (isEventGlob(glob)) continue;
       faults.push(
         `${name}: ${show(glob)} is no glob of event types, expected segments or * with dots between`,
       );
@@ -112,7 +108,7 @@ export function unmatchedGlobFaults(
   // Which types are exposed is the other domains' affair, and may be none.
   if (subscription.exposure !== undefined) return [];
   return subscription.types
-    .filter((glob) => typeof glob === "string" && GLOB.test(glob))
+    .filter(isEventGlob)
     .filter((glob) => ![...types.keys()].some((type) => typeof type === "string" && matchesGlob(glob, type)))
     .map((glob) => {
       const declared = [...types.keys()].map((type) => show(type)).join(", ") || "none";

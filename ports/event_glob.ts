@@ -1,3 +1,19 @@
+import { NAME_LENGTH_MAX } from "./limits.ts";
+
+const SEGMENT = "[A-Za-z0-9_-]+";
+const TYPE = new RegExp(`^${SEGMENT}(?:\\.${SEGMENT})+$`);
+const GLOB = new RegExp(`^(?:\\*|${SEGMENT})(?:\\.(?:\\*|${SEGMENT}))*$`);
+
+/** Whether a value can be the name of an event type: at least two segments of letters, digits, `_` and `-`, with dots between. */
+export function isEventTypeName(value: unknown): value is string {
+  return typeof value === "string" && value.length <= NAME_LENGTH_MAX && TYPE.test(value);
+}
+
+/** Whether a value can be a glob of event types: such segments or `*`, with dots between. */
+export function isEventGlob(value: unknown): value is string {
+  return typeof value === "string" && GLOB.test(value);
+}
+
 /**
  * Whether a glob matches an event type. Both are dotted; `*` as the last segment of the glob matches one or more
  * segments, elsewhere exactly one, and any other segment itself.

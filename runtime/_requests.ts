@@ -2,6 +2,7 @@ import {
   ARGS_BYTES_MAX,
   checkArgs,
   checkKeys,
+  checkText,
   type Composition,
   DELAY_MS_MAX,
   type EnqueueRequest,
@@ -67,7 +68,7 @@ export function listFilter(filter: JobFilter): JobFilter & { readonly limit: num
   checkKeys("a filter", filter, FILTER_KEYS);
   const { kind, queue, state, before, args, limit = 50 } = filter;
   for (const [name, value] of Object.entries({ kind, queue, before })) {
-    if (value !== undefined && typeof value !== "string") throw new InvalidOptionError(name, value, "a text");
+    if (value !== undefined) checkText(name, value);
   }
   if (state !== undefined && !JOB_STATES.includes(state)) {
     throw new InvalidOptionError("state", state, `one of ${JOB_STATES.join(", ")}`);

@@ -7,11 +7,12 @@ import type {
   TransactionOptions,
 } from "../../ports/database.ts";
 import { DatabaseUnavailableError, InvalidOptionError } from "../../ports/errors.ts";
+import { quoteIdentifier } from "../../ports/identifier.ts";
 import { type Log, silentLog } from "../../ports/log.ts";
 import type { TxParam, TxRow } from "../../ports/tx.ts";
 import type { Client, ClientOptions } from "./client.ts";
 import { ConnectionPool } from "./connection_pool.ts";
-import { channelName, checkSchemaName, quoteIdentifier, substitute } from "./identifiers.ts";
+import { channelName, checkSchemaName, substitute } from "./identifiers.ts";
 import { Listener } from "./listener.ts";
 import { migrate, migrateDown, migratedTo } from "./migrate.ts";
 import { FRESH_PLANS } from "./session.ts";

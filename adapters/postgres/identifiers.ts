@@ -1,38 +1,22 @@
 import { createHash } from "node:crypto";
 import { InvalidOptionError } from "../../ports/errors.ts";
-
-/** The longest identifier that PostgreSQL keeps whole, in bytes of UTF-8. */
-const IDENTIFIER_BYTES_MAX = 63;
+import { checkIdentifier, quoteIdentifier } from "../../ports/identifier.ts";
 
 /**
  * Checks a schema name. Any valid identifier is accepted, with quotes, capitals and spaces.
  *
- * @throws {InvalidOptionError} it is empty, longer than 63 bytes, holds U+0000, half a surrogate pair or what stands for
- * something in our statements (`{schema}`, `$body$`), or PostgreSQL keeps it for itself: `information_schema` and
- * what begins with `pg_`.
+ * @throws {InvalidOptionError} it is no identifier, holds what ends a text in our statements (`$body$`), or PostgreSQL keeps
+ * it for itself: `information_schema` and what begins with `pg_`.
  */
 export function checkSchemaName(name: string): void {
+  checkIdentifier("schema", name);
   const refuse = (expected: string) => new InvalidOptionError("schema", name, expected);
-  if (typeof name !== "string" || name === "") throw refuse("a name of at least one character");
-  if (name.includes("\0") || !name.isWellFormed()) {
-    throw refuse("a name without U+0000 and half surrogate pairs");
-  }
-  const bytes = new TextEncoder().encode(name).length;
-  if (bytes > IDENTIFIER_BYTES_MAX) {
-    throw refuse(`a name of at most ${IDENTIFIER_BYTES_MAX} bytes, it has ${bytes}`);
-  }
-  if (name.includes("{schema}")) throw refuse("a name without {schema}, which stands for it in statements");
   const delimiter = /\$(?:body|name|capture)\$/.exec(name)?.[0];
   if (delimiter !== undefined) throw refuse(`a name without ${delimiter}, which ends texts in statements`);
   if (name.startsWith("pg_")) {
     throw refuse("a name that does not begin with pg_, which PostgreSQL keeps for itself");
   }
   if (name === "information_schema") throw refuse("another name, PostgreSQL keeps this one for itself");
-}
-
-/** Quotes an identifier for SQL. */
-export function quoteIdentifier(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import { InvalidOptionError } from "../../ports/errors.ts";
-import { channelName, checkSchemaName, migrationLockKey, quoteIdentifier } from "./identifiers.ts";
+import { quoteIdentifier } from "../../ports/identifier.ts";
+import { channelName, checkSchemaName, migrationLockKey } from "./identifiers.ts";
 
 Deno.test("a schema name may hold quotes, capitals and spaces, up to 63 bytes", () => {
   for (const name of ["millrace", 'We "said" so', "it's", "a $$ b", "a".repeat(63), "ü".repeat(31)]) {
@@ -18,6 +19,7 @@ Deno.test("a schema name that PostgreSQL would cut or refuse is refused", () => 
       "pg_mine",
       "information_schema",
       "a{schema}",
+      "a{channel outbox}",
       "a$body$b",
       "a$name$b",
       "a$capture$b",

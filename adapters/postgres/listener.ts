@@ -1,7 +1,7 @@
 import type { ChannelObserver, ChannelSubscription } from "../../ports/database.ts";
 import type { Log } from "../../ports/log.ts";
 import { Client, type ClientOptions } from "./client.ts";
-import { quoteIdentifier } from "./identifiers.ts";
+import { quoteIdentifier } from "../../ports/identifier.ts";
 
 /** What a listener needs. */
 export interface ListenerOptions {

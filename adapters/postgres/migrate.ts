@@ -1,6 +1,6 @@
 import type { Database, MigrationStep, Transaction } from "../../ports/database.ts";
 import { InvalidOptionError, SchemaVersionError } from "../../ports/errors.ts";
-import { migrationLockKey, substitute } from "./identifiers.ts";
+import { checkSchemaName, migrationLockKey, substitute } from "./identifiers.ts";
 
 /** A database with the name of its schema. */
 export interface SchemaDatabase extends Pick<Database, "query" | "transaction"> {
@@ -75,8 +75,13 @@ export interface MigrationSql {
   readonly down: string;
 }
 
-/** Prints the steps of a part as SQL, the recording of each step included. */
+/**
+ * Prints the steps of a part as SQL, the recording of each step included.
+ *
+ * @throws {InvalidOptionError} no schema can have that name, or the steps are not in order.
+ */
 export function printMigration(schema: string, part: string, steps: readonly MigrationStep[]): MigrationSql {
+  checkSchemaName(schema);
   checkSteps(part, steps);
   const print = (sql: string) => `${substitute(sql, schema).replace(/^\n/, "").trimEnd()};\n`;
   const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;

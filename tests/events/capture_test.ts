@@ -61,24 +61,24 @@ Deno.test("captureChanges() takes quoted names, a composite key and columns of j
   await using bus = await Bus.open();
   const table = `${bus.schema}."Order ""Lines"""`;
   await bus.sql.unsafe(
-    `create table ${table} ("Order" int, "line no" int, doc jsonb, raw json, at point, primary key ("Order", "line no"))`,
+    `create table ${table} ("Order" int, "line no" int, doc jsonb, raw json, "at's \\" point, primary key ("Order", "line no"))`,
   );
   const options = {
     table: 'Order "Lines"',
     key: ["Order", "line no"],
-    columns: ["doc", "raw", "at"],
-    type: "line's \\ type",
+    columns: ["doc", "raw", "at's \\"],
+    type: "line.changed",
   };
   await captured(bus, options);
   // A migration that runs again replaces what is there.
   await captured(bus, options);
   await bus.sql.unsafe(`insert into ${table} values (1, 2, '{"a": 1}', '{"b":1}', '(1,2)')`);
-  await bus.sql.unsafe(`update ${table} set doc = '{"a":1}', raw = '{"b":1}', at = '(1,2)'`);
+  await bus.sql.unsafe(`update ${table} set doc = '{"a":1}', raw = '{"b":1}', "at's \\" = '(1,2)'`);
   await bus.sql.unsafe(`update ${table} set doc = '{"a":2}'`);
   await bus.sql.unsafe(`update ${table} set doc = null`);
-  const head = `line's \\ type Order "Lines":1,2  `;
+  const head = `line.changed Order "Lines":1,2  `;
   const data = (doc: string) =>
-    `${head}{"at": "(1,2)", "doc": ${doc}, "raw": {"b": 1}, "Order": 1, "line no": 2}`;
+    `${head}{"doc": ${doc}, "raw": {"b": 1}, "Order": 1, "at's \\\\": "(1,2)", "line no": 2}`;
   assertEquals(await lines(bus), [data('{"a": 1}'), data('{"a": 2}'), data("null")]);
 });
 
@@ -144,6 +144,12 @@ Deno.test("captureChanges() refuses what can't be captured", () => {
     [{ subject: 5 }, "subject"],
     [{ owner: " " }, "owner"],
     [{ schema: "" }, "schema"],
+    [{ schema: "a$capture$b" }, "schema"],
+    [{ table: "x".repeat(64) }, "table"],
+    [{ tableSchema: "{channel outbox}" }, "tableSchema"],
+    [{ columns: ["a\0"] }, "columns"],
+    [{ type: "no type" }, "type.insert"],
+    [{ data: "'$capture$'" }, "data"],
   ];
   for (const [change, message] of refused) {
     assertThrows(
@@ -157,7 +163,7 @@ Deno.test("captureChanges() refuses what can't be captured", () => {
     InvalidOptionError,
     "column",
   );
-  const long = captureChanges({ ...options, table: "é".repeat(40) }).up;
+  const long = captureChanges({ ...options, table: "é".repeat(31) }).up;
   for (const [, name] of long.matchAll(/create trigger "([^"]+)"/g)) {
     assert(new TextEncoder().encode(name!).length <= 63, name);
   }

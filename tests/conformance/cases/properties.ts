@@ -5,6 +5,7 @@ import { isFinal, type JobState } from "../../../ports/job.ts";
 import type { Json } from "../../../ports/json.ts";
 import type { RunRef, Settlement, Store } from "../../../ports/store.ts";
 import type { Case } from "../case.ts";
+import { eventually } from "../eventually.ts";
 import { bareJob, Ghost, type Stage } from "../stage.ts";
 
 const SEQUENCES = 50;
@@ -13,6 +14,8 @@ const ROUND_TRIPS = 2000;
 const BATCH = 500;
 /** Of each batch so many are read one by one too. */
 const READ = 20;
+/** How long the handlers of a batch may take, in ms. */
+const ECHO_MS = 60_000;
 
 const ERROR = { class: "error", message: "as drawn" } as const;
 
@@ -225,6 +228,26 @@ export async function roundTrips(stage: Stage, count: number): Promise<void> {
   }
 }
 
+/** Enqueues random args for a handler that returns them, and compares what it returned with what was given, in the same way. */
+export async function echoes(stage: Stage, count: number): Promise<void> {
+  const echo = stage.kind("echo", { handler: await stage.handler("echo"), maxAttempts: 1 });
+  const runtime = await stage.start({ kinds: [echo], queues: [{ name: "default", concurrency: BATCH }] });
+  for (let done = 0; done < count; done += BATCH) {
+    const given = fc.sample(json, Math.min(BATCH, count - done)).map((value, n) => ({ n, value }));
+    const ids = await runtime.enqueueMany(given.map((args) => ({ kind: "echo", args })));
+    await eventually(async () => {
+      const { pending, running, retryable } = (await runtime.overview("echo")).states;
+      return pending + running + retryable === 0;
+    }, ECHO_MS);
+    for (let from = 0; from < ids.length; from += READ) {
+      const jobs = await Promise.all(ids.slice(from, from + READ).map((id) => runtime.get(id)));
+      for (const [n, job] of jobs.entries()) {
+        assertEquals([job!.state, ordered(job!.output)], ["completed", ordered(given[from + n]!)]);
+      }
+    }
+  }
+}
+
 /** As JSON text with the keys of each object in order: the order is not kept, and means nothing. */
 function ordered(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(ordered).join(",")}]`;
@@ -254,6 +277,10 @@ export const propertyCases: readonly Case[] = [
   {
     name: `${ROUND_TRIPS} random args come back exactly as they were given`,
     run: (stage) => roundTrips(stage, ROUND_TRIPS),
+  },
+  {
+    name: `${BATCH} random args reach a handler exactly as they were given, and come back so as its output`,
+    run: (stage) => echoes(stage, BATCH),
   },
   {
     name: "whatever kinds and queues are called, each gets its own jobs and no other's",
