@@ -222,7 +222,7 @@ Deno.test("a mistake ends the program with a code and a sentence, and is not tri
     [[], 2, "No module is given"],
     [["--quues", "a", SHOP], 2, "There is no option --quues"],
     [["--queues", "side,nowhere", SHOP], 2, 'Cannot work the queue "nowhere"'],
-    [["--threads", "0", SHOP], 2, "--threads 0: expected an integer from 1 to 256"],
+    [["--threads", "0", SHOP], 2, '--threads "0": expected an integer from 1 to 256'],
     [["--schema", "pg_jobs", SHOP], 2, 'Cannot use --schema "pg_jobs"'],
     [["tests/programs/apps/not_there.ts"], 1, "Cannot load the application"],
     [["tests/programs/apps/add.ts"], 1, "expected a default export"],
