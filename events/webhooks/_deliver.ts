@@ -2,6 +2,7 @@ import { discard, type Handler, type JobContext, type Json } from "../../ports/m
 import type { AttemptFacts, Result } from "./_classify.ts";
 import { deliverInOrder } from "./_deliver_in_order.ts";
 import type { DeliveryKey, LoadedDelivery } from "./_delivery.ts";
+import { occupiedMs } from "./_endpoint_health.ts";
 import { type DeliverTools, end, GONE, keyOnly, later, ofEndpoint, tellHealth } from "./_delivery_ends.ts";
 import { TEST_REPLAY } from "./_test_message.ts";
 import { delayMs, faultDelayMs } from "./settings.ts";
@@ -55,8 +56,7 @@ async function deliverByItself(
     if (pauseMs > 0) throw await later(tools, delivery, health.backInMs(endpointId, pauseMs));
     const lease = isProbe ? await health.lease(endpointId) : null;
     if (lease !== null && !("renew" in lease)) {
-      const occupiedMs = Math.max(lease.pauseMs, lease.busyMs, settings.scheduleMs[0]! / 10);
-      throw await later(tools, delivery, health.backInMs(endpointId, occupiedMs));
+      throw await later(tools, delivery, health.backInMs(endpointId, occupiedMs(settings, lease)));
     }
     try {
       const { result, facts } = await tools.attempts.make(delivery, ctx.attempt, ctx);

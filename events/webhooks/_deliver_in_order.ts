@@ -1,7 +1,7 @@
 import { discard, type JobContext, type Json } from "../../ports/mod.ts";
 import type { LoadedDelivery } from "./_delivery.ts";
 import { type DeliverTools, end, GONE, keyOnly, later, ofEndpoint, tellHealth } from "./_delivery_ends.ts";
-import type { Lease } from "./_endpoint_health.ts";
+import { type Lease, occupiedMs } from "./_endpoint_health.ts";
 import { delayMs, faultDelayMs } from "./settings.ts";
 
 /** So long after its start a job begins no further attempt: the last one must end within the job's limit. */
@@ -28,11 +28,7 @@ export async function deliverInOrder(
     const lease = await health.lease(endpointId);
     if (!("renew" in lease)) {
       // Another process works through the backlog, this delivery perhaps among it.
-      throw await later(
-        tools,
-        own,
-        lease.pauseMs > 0 ? lease.pauseMs : Math.min(lease.busyMs, settings.scheduleMs[0]!),
-      );
+      throw await later(tools, own, health.backInMs(endpointId, occupiedMs(settings, lease)));
     }
     try {
       faultMs = await workThrough(tools, own, lease, ctx);
@@ -94,6 +90,10 @@ async function attemptFirst(
   await deliveries.write({ ...keyOnly(next), state: "waiting", reason: null, attempts: spent, entry });
   if (result.type === "fault") return "fault";
   const askedMs = result.type === "later" ? result.askedMs : 0;
-  await health.failed(next.endpointId, true, Math.max(askedMs, delayMs(settings, attempt)));
+  await health.failed(
+    { endpointId: next.endpointId, url: next.endpoint.url },
+    true,
+    Math.max(askedMs, delayMs(settings, attempt)),
+  );
   return "stop";
 }

@@ -1,6 +1,7 @@
 import type { Database, TxRow } from "../../ports/mod.ts";
 import type { AttemptFacts } from "./_classify.ts";
 import { gathered } from "./_gathered.ts";
+import { TEST_REPLAY } from "./_test_message.ts";
 
 /** Names one delivery. */
 export interface DeliveryKey {
@@ -66,13 +67,13 @@ const LOAD = `
   join {schema}.webhook_message as message on message.id = delivery.message_id
   join {schema}.webhook_endpoint as endpoint on endpoint.id = delivery.endpoint_id`;
 
-/** The first of an endpoint that waits, in the order of the fan-out. */
+/** The first of an endpoint that waits, in the order of the fan-out. A test is for itself. */
 const LOAD_FIRST = `
   select${COLUMNS}
   from {schema}.webhook_delivery as delivery
   join {schema}.webhook_message as message on message.id = delivery.message_id
   join {schema}.webhook_endpoint as endpoint on endpoint.id = delivery.endpoint_id
-  where delivery.endpoint_id = $1::text::uuid and delivery.state = 'waiting'
+  where delivery.endpoint_id = $1::text::uuid and delivery.state = 'waiting' and delivery.replay <> $2::text
   order by delivery.seq
   limit 1`;
 
@@ -141,7 +142,7 @@ export class Deliveries {
 
   /** The one of an ordered endpoint whose turn it is; null when none waits. */
   async first(endpointId: string): Promise<LoadedDelivery | null> {
-    const [row] = await this.#database.query(LOAD_FIRST, [endpointId]);
+    const [row] = await this.#database.query(LOAD_FIRST, [endpointId, TEST_REPLAY]);
     return row === undefined ? null : loadedDelivery(row);
   }
 }

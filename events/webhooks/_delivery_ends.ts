@@ -29,22 +29,23 @@ export async function tellHealth(
   { endpointId, endpoint }: LoadedDelivery,
   result: Result,
 ): Promise<void> {
+  const attempted = { endpointId, url: endpoint.url };
   switch (result.type) {
     case "delivered":
-      if (endpoint.isFailing) await health.succeeded(endpointId);
+      if (endpoint.isFailing) await health.succeeded(attempted);
       break;
     case "retry":
-      await health.failed(endpointId, true, 0);
+      await health.failed(attempted, true, 0);
       break;
     case "later":
-      await health.failed(endpointId, true, result.askedMs);
+      await health.failed(attempted, true, result.askedMs);
       break;
     case "fault":
       break;
     case "discard":
       // It answers, so the others need not wait; but it is no success either.
-      if (result.isGone) await health.disable(endpointId, result.error);
-      else await health.failed(endpointId, false, 0);
+      if (result.isGone) await health.disable(attempted, result.error);
+      else await health.failed(attempted, false, 0);
       break;
   }
 }

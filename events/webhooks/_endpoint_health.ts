@@ -26,7 +26,7 @@ const GIVE_BACK = `
 const SUCCEEDED = `
   update {schema}.webhook_endpoint
   set failing_since = null, failures = 0, next_probe_at = null
-  where id = $1::text::uuid and failing_since is not null
+  where id = $1::text::uuid and url = $2::text and failing_since is not null
   returning id`;
 
 /**
@@ -40,7 +40,7 @@ const FAILED = `
       coalesce(failing_since, clock_timestamp()) as failing_since,
       next_probe_at > clock_timestamp() is true as pauses
     from {schema}.webhook_endpoint
-    where id = $1::text::uuid
+    where id = $1::text::uuid and url = $7::text
     for no key update
   )
   update {schema}.webhook_endpoint as endpoint
@@ -70,7 +70,7 @@ const FAILED = `
 const DISABLE = `
   update {schema}.webhook_endpoint
   set enabled = false, disabled_reason = $2::text
-  where id = $1::text::uuid and enabled
+  where id = $1::text::uuid and url = $3::text and enabled
   returning id`;
 
 /** How many endpoints' pauses are remembered. */
@@ -90,6 +90,19 @@ export interface Occupied {
   readonly pauseMs: number;
   /** For how long another has the lease at most, in ms. */
   readonly busyMs: number;
+}
+
+/** After how many ms it is worth another look: the lease is given back long before it runs out, unless its process died. */
+export function occupiedMs({ scheduleMs }: WebhookSettings, { pauseMs, busyMs }: Occupied): number {
+  return Math.max(pauseMs, Math.min(busyMs, scheduleMs[0]!), scheduleMs[0]! / 10);
+}
+
+/** Where an attempt went. What the old URL of an endpoint answers says nothing of the new one. */
+export interface Attempted {
+  /** The endpoint. */
+  readonly endpointId: string;
+  /** Its URL, as it was for this attempt. */
+  readonly url: string;
 }
 
 /** Knows how endpoints are: failing, pausing, busy, disabled. */
@@ -154,14 +167,14 @@ export class EndpointHealth {
   }
 
   /** A delivery went well: the endpoint fails no longer. */
-  async succeeded(endpointId: string): Promise<void> {
+  async succeeded({ endpointId, url }: Attempted): Promise<void> {
     this.#paused.delete(endpointId);
-    const [row] = await this.#database.query(SUCCEEDED, [endpointId]);
+    const [row] = await this.#database.query(SUCCEEDED, [endpointId, url]);
     if (row !== undefined) this.#log.info("a webhook endpoint works again", { endpointId });
   }
 
   /** A delivery failed. With `pauses` the others wait, at least `askedMs`. Disables the endpoint when it has failed for too long. */
-  async failed(endpointId: string, pauses: boolean, askedMs: number): Promise<void> {
+  async failed({ endpointId, url }: Attempted, pauses: boolean, askedMs: number): Promise<void> {
     const { scheduleMs, probeMs, disableAfterMs } = this.#settings;
     const [row] = await this.#database.query(FAILED, [
       endpointId,
@@ -170,6 +183,7 @@ export class EndpointHealth {
       probeMs,
       askedMs,
       disableAfterMs,
+      url,
     ]);
     if (typeof row?.pause_ms === "number") {
       const now = performance.now();
@@ -180,8 +194,8 @@ export class EndpointHealth {
   }
 
   /** Nothing goes there any more, until a person says so. */
-  async disable(endpointId: string, reason: string): Promise<void> {
-    const [row] = await this.#database.query(DISABLE, [endpointId, reason]);
+  async disable({ endpointId, url }: Attempted, reason: string): Promise<void> {
+    const [row] = await this.#database.query(DISABLE, [endpointId, reason, url]);
     if (row !== undefined) this.#tell(endpointId, reason);
   }
 

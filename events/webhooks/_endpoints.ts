@@ -8,7 +8,7 @@ import {
   unknownKey,
 } from "../../ports/mod.ts";
 import { DELIVERY_COLUMNS, deliveryOf, ENDPOINT_COLUMNS, endpointOf } from "./_endpoint_rows.ts";
-import { KeyRing } from "./_key_ring.ts";
+import { KeyRing, SecretKeyError } from "./_key_ring.ts";
 import { generateKeyPair, generateSecret } from "./_secret.ts";
 import type { SecretBox } from "./_secret_box.ts";
 import {
@@ -57,7 +57,7 @@ const GET = `
   from {schema}.webhook_endpoint
   where id = $1::text::uuid`;
 
-/** Whoever enables it again starts afresh. */
+/** Whoever enables it again, or sends it elsewhere, starts afresh. */
 const UPDATE = `
   update {schema}.webhook_endpoint as endpoint
   set
@@ -71,9 +71,9 @@ const UPDATE = `
       when not given.enabled and endpoint.enabled then 'disabled by hand'
       else endpoint.disabled_reason
     end,
-    failing_since = case when given.enabled then null else endpoint.failing_since end,
-    failures = case when given.enabled then 0 else endpoint.failures end,
-    next_probe_at = case when given.enabled then null else endpoint.next_probe_at end
+    failing_since = case when given.enabled or given.url <> endpoint.url then null else endpoint.failing_since end,
+    failures = case when given.enabled or given.url <> endpoint.url then 0 else endpoint.failures end,
+    next_probe_at = case when given.enabled or given.url <> endpoint.url then null else endpoint.next_probe_at end
   from json_to_record($2::text::json) as given (
     url text, description text, event_types jsonb, ordered boolean, enabled boolean
   )
@@ -108,8 +108,18 @@ const ROTATE = `
   where id = $1::text::uuid
   returning (select true)`;
 
+/** What has expired signs nothing any more, and goes. */
 const SECRETS = `
-  select id::text, secrets::text
+  select
+    id::text,
+    coalesce(
+      (
+        select jsonb_agg(secret order by place)
+        from jsonb_array_elements(secrets) with ordinality as old (secret, place)
+        where secret->>'expires_at' is null or (secret->>'expires_at')::timestamptz > clock_timestamp()
+      ),
+      '[]'
+    )::text as secrets
   from {schema}.webhook_endpoint
   where id > $1::text::uuid
   order by id
@@ -228,16 +238,27 @@ export class Endpoints {
   /** As `Webhooks.reseal`. */
   async reseal(): Promise<number> {
     let resealed = 0;
+    const errors: SecretKeyError[] = [];
     let after: string | undefined = "00000000-0000-0000-0000-000000000000";
     while (after !== undefined) {
       const last: string | undefined = await this.#options.database.transaction(async (tx) => {
         const rows = await tx.unsafe(SECRETS, [after!]);
-        for (const row of rows) resealed += await this.#resealOne(tx, String(row.id), String(row.secrets));
+        for (const row of rows) {
+          try {
+            resealed += await this.#resealOne(tx, String(row.id), String(row.secrets));
+          } catch (error) {
+            if (!(error instanceof SecretKeyError)) throw error;
+            errors.push(error);
+          }
+        }
         return rows.length === 0 ? undefined : String(rows.at(-1)!.id);
       });
       after = last;
     }
-    return resealed;
+    const [error] = errors;
+    if (error === undefined) return resealed;
+    const more = errors.length > 1 ? `, and those of ${errors.length - 1} other endpoints` : "";
+    throw new SecretKeyError(`${error.message}${more}. ${resealed} others were sealed`);
   }
 
   /** As `Webhooks.deliveries`. */

@@ -4,14 +4,19 @@ import {
   JobNotFoundError,
   JobRunningError,
   type Jobs,
+  type Transaction,
+  type TxRow,
   UniqueConflictError,
 } from "../../ports/mod.ts";
 import { DELIVER_KIND, deliverArgs } from "./_queue_deliveries.ts";
+import { TEST_REPLAY } from "./_test_message.ts";
+import { JOB_MS_MAX } from "./settings.ts";
 
 const STEP = 200;
 const AT_ONCE = 10;
+const LOOK_MS = 100;
 
-/** First on record and then in line, so that a job that begins at once finds that it is to be done. */
+/** Each once, in the order of the fan-out: what is refused again at once must not be put back again. */
 const PUT_BACK = `
   update {schema}.webhook_delivery as delivery
   set state = 'waiting', reason = null, attempts = 0, ended_at = null, queued_at = clock_timestamp()
@@ -19,50 +24,101 @@ const PUT_BACK = `
     select seq
     from {schema}.webhook_delivery
     where endpoint_id = $1::text::uuid
-      and case when $2::text is null then state = 'discarded' else seq = $2::text::bigint and state <> 'waiting' end
+      and seq > $2::text::bigint
+      and case
+        when $3::text is null then state = 'discarded' and replay <> $4::text
+        else seq = $3::text::bigint and state <> 'waiting'
+      end
     order by seq
-    limit $3::int
+    limit $5::int
     for update skip locked
   ) as chosen
   where delivery.seq = chosen.seq
   returning delivery.seq::text, delivery.message_id::text, delivery.replay, delivery.job_id`;
 
-const SET_JOB = `
-  update {schema}.webhook_delivery
-  set job_id = $2::text
+const SET_JOBS = `
+  update {schema}.webhook_delivery as delivery
+  set job_id = given.job_id
+  from json_to_recordset($1::text::json) as given (seq bigint, job_id text)
+  where delivery.seq = given.seq`;
+
+const STATE = `
+  select state
+  from {schema}.webhook_delivery
   where seq = $1::text::bigint`;
 
-/** Puts discarded deliveries of an endpoint back in line, or one that has ended. Resolves to how many. */
+/** What deliveries are put back in line with. */
+export interface RedeliverTools {
+  /** Where they are on record. */
+  readonly database: Database;
+  /** Makes their jobs. */
+  readonly jobs: Jobs;
+  /** Brings jobs back. */
+  readonly inspector: Pick<Inspector, "retry">;
+}
+
+/**
+ * Puts what was discarded of an endpoint back in line, tests aside, or one that has ended and is named. Each gets a new
+ * job, so it has all of its attempts again. Resolves to how many.
+ */
 export async function redeliver(
-  database: Database,
-  queue: Jobs & Pick<Inspector, "retry">,
+  tools: RedeliverTools,
   endpointId: string,
   deliveryId: string | null,
 ): Promise<number> {
   let done = 0;
-  while (true) {
-    const rows = await database.query(PUT_BACK, [endpointId, deliveryId, STEP]);
-    const waiting = [...rows];
+  for (let after = "0"; true;) {
+    const { rows, same } = await tools.database.transaction((tx) =>
+      putBack(tools, tx, [endpointId, after, deliveryId, TEST_REPLAY, STEP])
+    );
     const work = async (): Promise<void> => {
-      for (let row = waiting.shift(); row !== undefined; row = waiting.shift()) {
-        try {
-          await queue.retry(String(row.job_id));
-        } catch (error) {
-          // It runs already, or another one does its work.
-          if (error instanceof JobRunningError || error instanceof UniqueConflictError) continue;
-          if (!(error instanceof JobNotFoundError)) throw error;
-          const args = deliverArgs({
-            endpointId,
-            messageId: String(row.message_id),
-            replay: String(row.replay),
-          });
-          const id = await queue.enqueue(DELIVER_KIND, args, { uniqueByArgs: true });
-          await database.query(SET_JOB, [String(row.seq), id]);
-        }
-      }
+      for (let row = same.shift(); row !== undefined; row = same.shift()) await bringBack(tools, row);
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
     done += rows.length;
-    if (rows.length < STEP || deliveryId !== null) return done;
+    if (rows.length < STEP) return done;
+    after = rows.map((row) => String(row.seq)).reduce((one, other) =>
+      BigInt(one) > BigInt(other) ? one : other
+    );
+  }
+}
+
+/** On record and in line in one transaction. `same` are those whose job holds its unique key still. */
+async function putBack(
+  { jobs }: RedeliverTools,
+  tx: Transaction,
+  params: (string | number | null)[],
+): Promise<{ readonly rows: readonly TxRow[]; readonly same: TxRow[] }> {
+  const rows = await tx.unsafe(PUT_BACK, params);
+  if (rows.length === 0) return { rows, same: [] };
+  const ids = await jobs.with(tx).enqueueMany(rows.map((row) => ({
+    kind: DELIVER_KIND,
+    args: deliverArgs({
+      endpointId: String(params[0]),
+      messageId: String(row.message_id),
+      replay: String(row.replay),
+    }),
+    uniqueByArgs: true,
+  })));
+  await tx.unsafe(SET_JOBS, [JSON.stringify(rows.map(({ seq }, index) => ({ seq, job_id: ids[index] })))]);
+  return { rows, same: rows.filter((row, index) => row.job_id === ids[index]) };
+}
+
+/**
+ * Its job has completed, or is about to end and found nothing to do: it is waited for, and brought back unless it has
+ * delivered meanwhile.
+ */
+async function bringBack({ database, inspector }: RedeliverTools, row: TxRow): Promise<void> {
+  for (const end = performance.now() + JOB_MS_MAX; performance.now() < end;) {
+    const [now] = await database.query(STATE, [String(row.seq)]);
+    if (now?.state !== "waiting") return;
+    try {
+      return await inspector.retry(String(row.job_id));
+    } catch (error) {
+      // Another one does its work.
+      if (error instanceof UniqueConflictError || error instanceof JobNotFoundError) return;
+      if (!(error instanceof JobRunningError)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
   }
 }

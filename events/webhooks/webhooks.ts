@@ -201,8 +201,8 @@ export class Webhooks {
   }
 
   /**
-   * Puts every discarded delivery of an endpoint back in line, with all of its attempts; or the one that is named, also
-   * if it was delivered. Resolves to how many.
+   * Puts every discarded delivery of an endpoint back in line, with all of its attempts, tests aside; or the one that is
+   * named, also if it was delivered. Resolves to how many.
    *
    * @throws {EndpointNotFoundError} there is none.
    * @throws {EndpointDisabledError} it is disabled.
@@ -213,8 +213,7 @@ export class Webhooks {
       throw new InvalidOptionError("deliveryId", deliveryId, "the id of a delivery");
     }
     checkEnabled(await endpoints.get(id));
-    const queue = { ...parts.jobs, retry: (jobId: JobId) => parts.inspector.retry(jobId) };
-    return await redeliver(parts.database, queue, id, deliveryId ?? null);
+    return await redeliver(parts, id, deliveryId ?? null);
   }
 
   /**
@@ -263,7 +262,8 @@ export class Webhooks {
   /**
    * Seals every secret again with the first key, so that the others can be taken away. Resolves to how many it sealed.
    *
-   * @throws {SecretKeyError} a secret was sealed with a key that is not given any more.
+   * @throws {SecretKeyError} secrets can't be opened: they were sealed with a key that is not given any more, or are damaged.
+   * All others were sealed.
    */
   async reseal(): Promise<number> {
     return await this.#use().endpoints.reseal();

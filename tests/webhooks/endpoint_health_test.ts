@@ -136,3 +136,47 @@ Deno.test("what only waits is given up in the end", async () => {
   assertStringIncludes(delivery!.reason!, "could not be delivered within");
   assertEquals(delivery!.log.every(({ status }) => status === 429), true);
 });
+
+Deno.test("what the old URL answers says nothing of the new one", async () => {
+  await using site = await Site.open({ settings: { scheduleMs: [60_000], probeMs: 60_000 } });
+  await using old = new Receiver();
+  await using receiver = new Receiver();
+  const { webhooks } = site.main;
+  for (const status of [410, 500]) {
+    const held = Promise.withResolvers<Response>();
+    old.answer = () => held.promise;
+    const { id } = await site.endpoint(old.url);
+    const before = old.got.length;
+    await site.record({});
+    await old.until(before + 1);
+    await webhooks.update(id, { url: receiver.url });
+    held.resolve(new Response(null, { status }));
+    await eventually(
+      async () => (await webhooks.deliveries({ endpointId: id }))[0]!.log.length === 1,
+      30_000,
+    );
+    const endpoint = await webhooks.get(id);
+    assertEquals([endpoint.enabled, endpoint.failingSince, endpoint.nextProbeAt], [true, null, null]);
+    // What comes now goes to where it points, at once.
+    await site.record({});
+    await site.untilState(id, "delivered");
+    await webhooks.delete(id);
+  }
+});
+
+Deno.test("a new URL starts afresh, and the same one again does not", async () => {
+  await using site = await Site.open({ settings: { scheduleMs: [60_000], probeMs: 60_000 } });
+  await using broken = new Receiver();
+  await using receiver = new Receiver();
+  broken.answer = () => new Response(null, { status: 500 });
+  const { webhooks } = site.main;
+  const { id } = await site.endpoint(broken.url);
+  await site.record({});
+  await eventually(async () => (await webhooks.get(id)).failingSince !== null, 30_000);
+  const same = await webhooks.update(id, { url: broken.url, description: "still down" });
+  assert(same.failingSince !== null && same.nextProbeAt !== null);
+  const moved = await webhooks.update(id, { url: receiver.url });
+  assertEquals([moved.failingSince, moved.nextProbeAt], [null, null]);
+  await site.record({});
+  await site.untilState(id, "delivered");
+});

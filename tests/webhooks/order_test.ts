@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { eventually, pause } from "../conformance/eventually.ts";
 import { Receiver } from "./support/receiver.ts";
 import { Site } from "./support/site.ts";
 
@@ -65,4 +66,54 @@ Deno.test("an ordered endpoint goes on behind what is given up", async () => {
   const result = await site.main.runtime.wait(deliveries[1]!.jobId, 20_000);
   assert(result.done && result.state === "discarded");
   assertEquals(result.error, `webhook endpoint ${id}: the receiver answered 500`);
+});
+
+Deno.test("a test that an ordered endpoint has put off is not in its line", async () => {
+  await using site = await Site.open();
+  await using receiver = new Receiver();
+  const { id } = await site.endpoint(receiver.url, { ordered: true });
+  const putOff = { status: 429, headers: { "retry-after": "60" } };
+  receiver.answer = ({ text }) =>
+    JSON.parse(text).type === "webhook.test" ? new Response(null, putOff) : new Response();
+  const { webhooks } = site.main;
+  const { eventId } = await webhooks.sendTest(id);
+  await eventually(async () => (await webhooks.deliveries({ endpointId: id }))[0]!.log.length > 0, 30_000);
+  // The pause that was asked for is over.
+  await webhooks.update(id, { enabled: true });
+  await site.record({});
+  await site.untilState(id, "delivered");
+  assertEquals(receiver.got.filter(({ headers }) => headers.get("webhook-id") === eventId).length, 1);
+});
+
+Deno.test("the line of an ordered endpoint that another process works on does not keep this one busy", async () => {
+  await using site = await Site.open({ settings: { scheduleMs: [1000], probeMs: 10_000 } });
+  await using receiver = new Receiver();
+  const { id } = await site.endpoint(receiver.url, { ordered: true });
+  // As the other process has it while it works.
+  await site.sql.unsafe(
+    `update ${site.schema}.webhook_endpoint
+     set busy_until = clock_timestamp() + interval '1 min', busy_by = gen_random_uuid()`,
+  );
+  const count = 200;
+  await site.main.runtime.recorder.recordMany(
+    Array.from({ length: count }, () => ({ type: "order.placed", subject: "order:1" })),
+  );
+  await site.untilState(id, "waiting", count);
+  const look = async () => {
+    const [row] = await site.sql.unsafe(
+      `select sum(run)::int as runs, count(*) filter (where run > 0)::int as seen
+       from ${site.schema}.job where kind = 'webhook.deliver'`,
+    );
+    return row as { runs: number; seen: number };
+  };
+  // Each has had its first look, and those that had to wait for their turn with it have had another.
+  await eventually(async () => (await look()).seen === count, 30_000);
+  await pause(2000);
+  const before = await look();
+  await pause(3000);
+  const perJob = ((await look()).runs - before.runs) / count;
+  // Each of them would come back every second.
+  assert(perJob < 1.5, `each was looked at ${perJob} times in 3 s`);
+  await site.sql.unsafe(`update ${site.schema}.webhook_endpoint set busy_until = null, busy_by = null`);
+  await receiver.until(count / 2);
 });
