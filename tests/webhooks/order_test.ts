@@ -104,7 +104,7 @@ Deno.test("the line of an ordered endpoint that another process works on does no
       `select sum(run)::int as runs, count(*) filter (where run > 0)::int as seen
        from ${site.schema}.job where kind = 'webhook.deliver'`,
     );
-    return row as { runs: number; seen: number };
+    return { runs: Number(row!.runs), seen: Number(row!.seen) };
   };
   // Each has had its first look, and those that had to wait for their turn with it have had another.
   await eventually(async () => (await look()).seen === count, 30_000);
