@@ -17,7 +17,7 @@ Deno.test({
     const began = performance.now();
     const first = await site.enqueue("plain");
     assertEquals((await site.until(first, "completed")).output, worker.pid);
-    assertLess(performance.now() - began, 2000);
+    assertLess(performance.now() - began, 15_000);
 
     const sql = connectPostgres(bouncer.url);
     const inTransaction = await sql.begin((tx) => site.runtime.with(tx).enqueue("plain", site.args()));

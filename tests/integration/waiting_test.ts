@@ -69,5 +69,5 @@ Deno.test("waits whose listener is killed half-way are answered within the poll"
   const began = performance.now();
   site.gate.open();
   for (const result of await Promise.all(waits)) assert(result.done && result.state === "completed");
-  assertLess(performance.now() - began, 3000);
+  assertLess(performance.now() - began, 10_000);
 });
