@@ -91,6 +91,7 @@ export class Attempts {
       timeoutMs: settings.requestMs,
     };
     const output = await sender.send(input, ctx);
+    if (output.type === "failed" && output.reason === "exhausted") throw new Error(output.message);
     return {
       result: ofOutput(output, nowMs + output.durationMs, settings.retryAfterMs),
       facts: factsOf(output),

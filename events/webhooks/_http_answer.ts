@@ -1,6 +1,8 @@
 /** What of an answer is looked at. Whatever goes beyond ends the connection. */
 const HEAD_BYTES_MAX = 32 * 1024;
 const BODY_BYTES_MAX = 64 * 1024;
+/** What stands around chunks may be as much as what is in them, and no more: a body of one byte a chunk is read as far. */
+const CHUNK_LINES_BYTES_MAX = 64 * 1024;
 const CHUNK_LINE_BYTES_MAX = 1024;
 const BUFFER_BYTES = 16 * 1024;
 
@@ -84,8 +86,10 @@ export class AnswerReader {
   }
 
   async #chunks(body: Gathered): Promise<boolean> {
-    while (!body.isFull) {
+    let lineBytes = 0;
+    while (!body.isFull && lineBytes <= CHUNK_LINES_BYTES_MAX) {
       const line = await this.#line(CHUNK_LINE_BYTES_MAX);
+      lineBytes += line.length;
       const size = /^([0-9a-fA-F]{1,8})\s*(?:;.*)?$/.exec(line)?.[1];
       if (size === undefined) throw new AnswerError("the answer's chunks can't be read");
       let left = parseInt(size, 16);
@@ -169,7 +173,8 @@ function answerHead(status: number, isHttp11: boolean, lines: readonly string[])
   const encodings = values("transfer-encoding");
   const lengths = [...new Set(values("content-length"))];
   let framing: AnswerHead["framing"] = "close";
-  if (status === 204 || status === 304) framing = 0;
+  const isBodiless = status === 204 || status === 304;
+  if (isBodiless) framing = 0;
   else if (encodings.length > 0) framing = encodings.join().toLowerCase() === "chunked" ? "chunked" : "close";
   else if (lengths.length === 1 && /^\d{1,15}$/.test(lengths[0]!)) framing = Number(lengths[0]);
   else if (lengths.length > 0) throw new AnswerError("the answer's length can't be read");
@@ -177,9 +182,10 @@ function answerHead(status: number, isHttp11: boolean, lines: readonly string[])
     status,
     values,
     framing,
-    // Two ways to frame one body are how answers get mixed up: such a connection is not used again.
+    // Two ways to frame one body, or one for a body that can't be, are how answers get mixed up: not used again.
     keepsAlive: isHttp11 && framing !== "close" && !connection.includes("close") &&
-      (encodings.length === 0 || lengths.length === 0),
+      (encodings.length === 0 || (lengths.length === 0 && !isBodiless)) &&
+      (!isBodiless || lengths.every((length) => length === "0")),
   };
 }
 

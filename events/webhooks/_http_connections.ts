@@ -27,17 +27,23 @@ interface Idle extends Connection {
 /** Less than the 5 s after which many servers close: a request on its way to a closing server is lost. */
 const IDLE_MS_MAX = 4000;
 const IDLE_PER_DESTINATION_MAX = 32;
+/** A process may have 1,024 files open where nobody has raised that, and needs some for other things. */
+const IDLE_MAX = 500;
 
 /** Kept-alive connections, by destination. */
 export class Connections {
   #isClosed = false;
+  #idleCount = 0;
   #idle = new Map<string, Idle[]>();
   #sweeping: ReturnType<typeof setInterval> | null = null;
 
   /** One that is idle, or a new one. */
   async open(destination: Destination, signal: AbortSignal, fresh: boolean): Promise<Connection> {
     const idle = fresh ? undefined : this.#idle.get(nameOf(destination))?.pop();
-    if (idle !== undefined) return idle;
+    if (idle !== undefined) {
+      this.#idleCount--;
+      return idle;
+    }
     const { address, port, serverName } = destination;
     const plain = await Deno.connect({ hostname: address, port, signal, autoSelectFamily: false });
     plain.setNoDelay(true);
@@ -65,9 +71,9 @@ export class Connections {
   keep(destination: Destination, { stream, reader }: Connection): void {
     const name = nameOf(destination);
     const idle = this.#idle.get(name) ?? [];
-    if (this.#isClosed || reader.hasMore || idle.length >= IDLE_PER_DESTINATION_MAX) {
-      return closeQuietly(stream);
-    }
+    const isFull = this.#idleCount >= IDLE_MAX || idle.length >= IDLE_PER_DESTINATION_MAX;
+    if (this.#isClosed || reader.hasMore || isFull) return closeQuietly(stream);
+    this.#idleCount++;
     idle.push({ stream, reader, isUsed: true, since: performance.now() });
     this.#idle.set(name, idle);
     this.#sweeping ??= setInterval(() => this.#sweep(), IDLE_MS_MAX / 4);
@@ -83,6 +89,7 @@ export class Connections {
     for (const [name, idle] of this.#idle) {
       const kept = idle.filter((connection) => connection.since >= oldest);
       for (const connection of idle) if (connection.since < oldest) closeQuietly(connection.stream);
+      this.#idleCount -= idle.length - kept.length;
       if (kept.length > 0) this.#idle.set(name, kept);
       else this.#idle.delete(name);
     }

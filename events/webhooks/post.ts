@@ -38,7 +38,7 @@ export type PostOutput =
   | {
     readonly type: "failed";
     /** What failed. */
-    readonly reason: "connection" | "certificate" | "timeout" | "answer" | "denied";
+    readonly reason: "connection" | "certificate" | "timeout" | "answer" | "denied" | "exhausted";
     /** For people. It names no address. */
     readonly message: string;
     /** How long it took, in ms. */
@@ -202,6 +202,9 @@ function describe(error: unknown): Failure {
       reason: "certificate",
       message: "its certificate is not valid for its name, or its issuer not known",
     };
+  }
+  if (/too many open files|no buffer space/i.test(message)) {
+    return { reason: "exhausted", message: "this machine has no more connections to give" };
   }
   if (error instanceof Deno.errors.ConnectionRefused) {
     return { reason: "connection", message: "the connection was refused" };

@@ -1,5 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import post, { type PostInput, type PostOutput } from "./post.ts";
+import { fileURLToPath } from "node:url";
+import { Connections } from "./_http_connections.ts";
+import post, { type PostInput, type PostOutput, postOver } from "./post.ts";
 import { flood, rawServer } from "./testdata/raw_server.ts";
 
 const encoder = new TextEncoder();
@@ -249,5 +251,122 @@ Deno.test({
       listener.close();
       await taking;
     }
+  },
+});
+
+Deno.test({
+  name: "post() does not use a connection again on which a body may still come that an answer can't have",
+  ...loose,
+  async fn() {
+    const late = "HTTP/1.1 500 Late\r\ncontent-length: 0\r\n\r\n";
+    for (
+      const head of [
+        `HTTP/1.1 204 No Content\r\ncontent-length: ${late.length}\r\n\r\n`,
+        "HTTP/1.1 304 Not Modified\r\ntransfer-encoding: chunked\r\n\r\n",
+      ]
+    ) {
+      let opened = 0;
+      await using server = rawServer(async (connection) => {
+        opened++;
+        await connection.write(encoder.encode(head));
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        await connection.write(encoder.encode(late)).catch(() => {});
+        await new Promise(() => {});
+      });
+      const status = head.slice(9, 12);
+      assertEquals(failure(await send(server.url)), `answered ${status}`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      assertEquals(failure(await send(server.url)), `answered ${status}`);
+      assertEquals(opened, 2);
+    }
+  },
+});
+
+Deno.test({
+  name: "post() reads no more of what is around chunks than of chunks",
+  ...loose,
+  async fn() {
+    const written = Promise.withResolvers<number>();
+    await using server = rawServer(async (connection) => {
+      await connection.write(encoder.encode("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"));
+      written.resolve(await flood(connection, `1;${"x".repeat(900)}\r\na\r\n`.repeat(20)));
+    });
+    assertEquals(failure(await send(server.url)), "answered 200");
+    // What the sockets hold comes on top.
+    const mebibytes = await written.promise / 1024 / 1024;
+    assert(mebibytes < 16, `${mebibytes} MiB`);
+  },
+});
+
+Deno.test({
+  name: "post() keeps a bounded number of connections, however many receivers there are",
+  ...loose,
+  async fn() {
+    const connections = new Connections();
+    const sendOver = postOver(connections);
+    let open = 0;
+    const listener = Deno.listen({ hostname: "0.0.0.0", port: 0 });
+    const serving = (async () => {
+      for await (const connection of listener) {
+        open++;
+        (async () => {
+          const buffer = new Uint8Array(4096);
+          while (await connection.read(buffer).catch(() => null) !== null) {
+            await connection.write(encoder.encode("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")).catch(
+              () => {},
+            );
+          }
+          open--;
+          connection.close();
+        })();
+      }
+    })();
+    const url = `http://hooks.example:${(listener.addr as Deno.NetAddr).port}/`;
+    const input = { url, headers: {}, body: "", timeoutMs: 20_000 };
+    for (let block = 0; block < 60; block++) {
+      const addresses = Array.from({ length: 10 }, (_, index) => `127.0.${block}.${index + 1}`);
+      const outputs = await Promise.all(addresses.map((address) => sendOver({ ...input, address })));
+      assertEquals(outputs.map(failure), Array(10).fill("answered 200"));
+    }
+    for (let looks = 0; open > 512 && looks < 100; looks++) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    assert(open <= 512 && open > 100, `${open} are open`);
+    connections.close();
+    listener.close();
+    await serving.catch(() => {});
+  },
+});
+
+Deno.test({
+  name: "post() tells when it is this machine that has no more connections to give",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    await using server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      () => new Response(),
+    );
+    const program = fileURLToPath(new URL("./testdata/starved.ts", import.meta.url));
+    const url = `http://127.0.0.1:${server.addr.port}/`;
+    const { stdout, stderr } = await new Deno.Command("sh", {
+      args: [
+        "-c",
+        'ulimit -n 256 && exec "$@"',
+        "sh",
+        Deno.execPath(),
+        "run",
+        "-A",
+        "--no-check",
+        program,
+        url,
+      ],
+      stdin: "null",
+    }).output();
+    const output = JSON.parse(new TextDecoder().decode(stdout) || "{}");
+    assertEquals(
+      failure(output),
+      "exhausted: this machine has no more connections to give",
+      new TextDecoder().decode(stderr),
+    );
   },
 });

@@ -49,7 +49,8 @@ export async function flood(connection: Deno.Conn, text: string): Promise<number
   const bytes = new TextEncoder().encode(text);
   let written = 0;
   try {
-    while (true) written += await connection.write(bytes);
+    // Not all may go out at once; what follows is the rest, so that the whole is what the text says.
+    while (true) written += await connection.write(bytes.subarray(written % bytes.length));
   } catch {
     return written;
   }
