@@ -151,6 +151,7 @@ export function createRuntime(options: CreateRuntimeOptions): PostgresRuntime {
     jobs: runtime,
     inspector: runtime,
     eventTypes: composition.eventTypes,
+    queues: composition.queues,
     recorder: outbox.recorder,
   });
   return Object.assign(runtime, {
@@ -197,8 +198,8 @@ export function createMemoryRuntime(options: CreateMemoryRuntimeOptions): Record
     log,
   });
   const recorder = new MemoryRecorder({ jobs: runtime, composition: runtime.composition });
-  const { eventTypes } = runtime.composition;
-  builder.complete({ jobs: runtime, inspector: runtime, eventTypes, recorder });
+  const { eventTypes, queues } = runtime.composition;
+  builder.complete({ jobs: runtime, inspector: runtime, eventTypes, queues, recorder });
   return Object.assign(runtime, { recorder: recorder as Recorder });
 }
 

@@ -2,7 +2,7 @@ import type { Database, MigrationStep } from "./database.ts";
 import type { EventKeeper, EventType, Recorder, Subscription } from "./event.ts";
 import type { Inspector } from "./inspector.ts";
 import type { Jobs } from "./jobs.ts";
-import type { Kind, Periodic } from "./kind.ts";
+import type { Kind, Periodic, Queue } from "./kind.ts";
 import type { JobContext } from "./handler.ts";
 import type { Log } from "./log.ts";
 import type { Service } from "./runtime.ts";
@@ -49,6 +49,8 @@ export interface Parts {
   readonly inspector: Inspector;
   /** Every declared event type, by its name. */
   readonly eventTypes: () => ReadonlyMap<string, EventType>;
+  /** The queue table, by the queues' names. */
+  readonly queues: () => ReadonlyMap<string, Queue>;
   /** The outbox. */
   readonly recorder: Recorder;
   /** As of a handler's context, also outside of a job. It rejects where no host process can be started. */

@@ -6,6 +6,7 @@ import {
   type Inspector,
   type Jobs,
   type Parts,
+  type Queue,
   type Recorder,
   type Registrar,
   type RegistrarInput,
@@ -18,6 +19,7 @@ export class PartsBuilder {
   #recorder: Recorder | undefined;
   #inspector: Inspector | undefined;
   #eventTypes: ReadonlyMap<string, EventType> | undefined;
+  #queues: ReadonlyMap<string, Queue> | undefined;
   /** The parts. */
   readonly parts: Parts;
 
@@ -46,6 +48,7 @@ export class PartsBuilder {
         runPeriodic: (name) => inspector().runPeriodic(name),
       },
       eventTypes: () => this.#eventTypes ?? tooEarly("eventTypes"),
+      queues: () => this.#queues ?? tooEarly("queues"),
       recorder: {
         with: (tx) => recorder().with(tx),
         record: (draft) => recorder().record(draft),
@@ -79,11 +82,12 @@ export class PartsBuilder {
 
   /** All parts are there. */
   complete(
-    built: Omit<Parts, "database" | "log" | "call" | "eventTypes"> & Pick<Composition, "eventTypes">,
+    built: Pick<Parts, "jobs" | "inspector" | "recorder"> & Pick<Composition, "eventTypes" | "queues">,
   ): void {
     this.#jobs = built.jobs;
     this.#inspector = built.inspector;
     this.#eventTypes = built.eventTypes;
+    this.#queues = built.queues;
     this.#recorder = built.recorder;
   }
 }

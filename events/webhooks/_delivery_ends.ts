@@ -9,6 +9,8 @@ import type { WebhookSettings } from "./settings.ts";
 /** Why there is nothing to do for a job. */
 export const GONE = "it is gone, or its record of this delivery is";
 
+const SPREAD_MS_MAX = 60_000;
+
 /** What deliveries are made with. */
 export interface DeliverTools {
   /** Reads and writes them. */
@@ -73,7 +75,7 @@ export async function later(
       entry: made,
     });
   }
-  return snooze(ms + Math.random() * ms / 4);
+  return snooze(ms + Math.random() * Math.min(ms / 4, SPREAD_MS_MAX));
 }
 
 /** Ends a delivery for good. The attempt that was made counts, unless it is said how many do. */

@@ -21,25 +21,52 @@ const LATER_MS_MIN = 250;
 const LATER_MS_MAX = 60_000;
 const TYPICAL_MS_FIRST = 10;
 const LINES_MAX = 1000;
+/** Whoever takes longer than this, in ms, is slow: the slow ones together have this share of the slots at most. */
+const SLOW_MS = 1000;
+const SLOW_SHARE = 0.5;
 
 /**
- * Bounds how many deliveries to one endpoint are under way in this process. A few wait for their turn; the rest is sent
- * away and comes back one after the other as the endpoint takes them, so that a large backlog fills no queue.
+ * Bounds how many deliveries to one endpoint are under way in this process, and how many to all of those that take their
+ * time, so that the others find a slot. A few wait for their turn; the rest is sent away and comes back one after the
+ * other as the endpoint takes them, so that a large backlog fills no queue.
  */
 export class Turns {
+  readonly #slots: () => number;
   #lines = new Map<string, Line>();
+  /** Turns of slow endpoints that are under way, by their lines. */
+  #slow = new Map<Line, number>();
+
+  /** In a queue of so many slots. */
+  constructor(slots: () => number) {
+    this.#slots = slots;
+  }
 
   /** Takes a turn of an endpoint that may have so many at once. */
   async take(endpointId: string, most: number): Promise<Turn> {
     const line = this.#line(endpointId);
-    if (line.underWay < most) return this.#go(line);
-    if ((line.waiting.length + 1) * line.typicalMs / most <= WAIT_MS_MAX && line.waiting.length < 2 * most) {
+    const isSlow = line.typicalMs > SLOW_MS;
+    if (line.underWay < most && !(isSlow && this.#slowAreMany)) return this.#go(line);
+    if (
+      !isSlow && (line.waiting.length + 1) * line.typicalMs / most <= WAIT_MS_MAX &&
+      line.waiting.length < 2 * most
+    ) {
       if (await this.#wait(line)) return this.#going(line);
     }
+    const atOnce = isSlow ? Math.min(most, Math.max(1, this.#slowMax / Math.max(1, this.#slow.size))) : most;
     const now = performance.now();
-    line.nextTurnAt = Math.max(line.nextTurnAt, now + LATER_MS_MIN) + line.typicalMs / most;
+    line.nextTurnAt = Math.max(line.nextTurnAt, now + LATER_MS_MIN) + line.typicalMs / atOnce;
     if (line.nextTurnAt > now + LATER_MS_MAX) line.nextTurnAt = now + LATER_MS_MAX;
     return { type: "later", inMs: line.nextTurnAt - now };
+  }
+
+  get #slowMax(): number {
+    return Math.max(1, Math.floor(this.#slots() * SLOW_SHARE));
+  }
+
+  get #slowAreMany(): boolean {
+    let slow = 0;
+    for (const count of this.#slow.values()) slow += count;
+    return slow >= this.#slowMax;
   }
 
   #wait(line: Line): Promise<boolean> {
@@ -63,10 +90,16 @@ export class Turns {
 
   #going(line: Line): Turn {
     const began = performance.now();
+    const isSlow = line.typicalMs > SLOW_MS;
+    if (isSlow) this.#slow.set(line, (this.#slow.get(line) ?? 0) + 1);
     return {
       type: "go",
       leave: () => {
-        line.typicalMs = 0.8 * line.typicalMs + 0.2 * (performance.now() - began);
+        const tookMs = performance.now() - began;
+        // That it has become slow is learned sooner than that it is quick again.
+        const weight = tookMs > line.typicalMs ? 0.5 : 0.2;
+        line.typicalMs += weight * (tookMs - line.typicalMs);
+        if (isSlow) this.#leaveSlow(line);
         const next = line.waiting.shift();
         // The slot is handed on.
         if (next !== undefined) return next(true);
@@ -74,6 +107,12 @@ export class Turns {
         line.idleSince = performance.now();
       },
     };
+  }
+
+  #leaveSlow(line: Line): void {
+    const left = this.#slow.get(line)! - 1;
+    if (left === 0) this.#slow.delete(line);
+    else this.#slow.set(line, left);
   }
 
   #line(endpointId: string): Line {

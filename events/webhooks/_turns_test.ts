@@ -7,7 +7,7 @@ function leave(turn: Turn): void {
 }
 
 Deno.test("Turns lets so many go, a few wait, and the rest comes back one after the other", async () => {
-  const turns = new Turns();
+  const turns = new Turns(() => 1000);
   const gone = await Promise.all([turns.take("a", 2), turns.take("a", 2)]);
   const waiting = [1, 2, 3, 4].map(() => turns.take("a", 2));
   const sentAway = await Promise.all(Array.from({ length: 100 }, () => turns.take("a", 2)));
@@ -24,7 +24,7 @@ Deno.test("Turns lets so many go, a few wait, and the rest comes back one after 
 });
 
 Deno.test("Turns keeps nobody waiting for long", async () => {
-  const turns = new Turns();
+  const turns = new Turns(() => 1000);
   const first = await turns.take("a", 1);
   const began = performance.now();
   const second = await turns.take("a", 1);
@@ -35,7 +35,7 @@ Deno.test("Turns keeps nobody waiting for long", async () => {
 });
 
 Deno.test("Turns never sends anyone away for more than a minute", async () => {
-  const turns = new Turns();
+  const turns = new Turns(() => 1000);
   const held = await turns.take("a", 1);
   const waiting = [turns.take("a", 1), turns.take("a", 1)];
   const away = await Promise.all(Array.from({ length: 20_000 }, () => turns.take("a", 1)));

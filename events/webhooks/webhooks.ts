@@ -290,7 +290,7 @@ export class Webhooks {
       deliveries: new Deliveries(database),
       attempts: new Attempts({ guard, box, secrets, sender, settings }),
       health: new EndpointHealth(database, settings, log),
-      turns: new Turns(),
+      turns: new Turns(() => parts.queues().get(queue)?.concurrency ?? 1),
       settings,
     });
     return {

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Webhook } from "standardwebhooks";
 import { ENDPOINTS } from "../../events/webhooks/_fan_out.ts";
 import { WebhookVerifier } from "../../events/webhooks/verify.ts";
-import { pause } from "../conformance/eventually.ts";
+import { eventually, pause } from "../conformance/eventually.ts";
 import { Receiver } from "./support/receiver.ts";
 import { Site } from "./support/site.ts";
 
@@ -243,4 +243,24 @@ Deno.test("what a receiver refuses is no alert of the application's, and names i
   const [alert] = await runtime.events.alerts();
   assertEquals([alert!.name, alert!.value], ["discarded", 1]);
   assertStringIncludes(alert!.message, "1 webhook.replay");
+});
+
+Deno.test("no receiver is asked for longer than it may: the longest Retry-After, and not a quarter more", async () => {
+  await using site = await Site.open();
+  await using receiver = new Receiver();
+  receiver.answer = () => new Response(null, { status: 429, headers: { "retry-after": "36000" } });
+  const { id } = await site.endpoint(receiver.url);
+  await site.main.runtime.recorder.recordMany(
+    Array.from({ length: 3 }, () => ({ type: "order.placed", subject: "order:1" })),
+  );
+  const waits = await eventually(async () => {
+    const rows = await site.sql.unsafe(
+      `select extract(epoch from scheduled_at - clock_timestamp())::float8 as waits
+       from ${site.schema}.job where kind = 'webhook.deliver' and state <> 'running' and snoozes > 0`,
+    );
+    return rows.length === 3 ? rows.map((row) => Number(row.waits)) : undefined;
+  }, 30_000);
+  assertEquals((await site.main.webhooks.deliveries({ endpointId: id })).length, 3);
+  // What comes back together is spread by a minute at most, beside the longest pause of an endpoint.
+  assert(waits.every((wait) => wait > 35_900 && wait < 36_061), waits.join());
 });
