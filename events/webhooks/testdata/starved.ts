@@ -10,5 +10,5 @@ try {
   const input = { address: "127.0.0.1", url: Deno.args[0]!, headers: {}, body: "", timeoutMs: 5000 };
   const output = await post(input);
   for (const file of files) file.close();
-  console.log(JSON.stringify(output));
+  Deno.stdout.writeSync(new TextEncoder().encode(JSON.stringify(output)));
 }
