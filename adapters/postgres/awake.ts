@@ -10,9 +10,13 @@ const RENEW_MS = 500;
 /** How long a mark holds without being renewed, in ms. A process that dies leaves it for so long, less than a poll. */
 const VALID_MS = 900;
 
+/** Of a process on the record alone: a late one of another would stay for ever. */
 const MARK = `
   insert into {schema}.awake (queue, owner, until)
-  values ($1::text, $2::text::uuid, clock_timestamp() + $3::int * interval '1 ms')
+  select $1::text, id, clock_timestamp() + $3::int * interval '1 ms'
+  from {schema}.worker
+  where id = $2::text::uuid
+  for key share
   on conflict (queue, owner) do update set until = excluded.until`;
 
 const WITHDRAW = "delete from {schema}.awake where owner = $1::text::uuid and queue = any($2::text::text[])";

@@ -3,10 +3,20 @@ import type { RunRef } from "../../ports/store.ts";
 import { arrayLiteral, refColumns } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
+/**
+ * A statement can arrive when its process is off the record, or dead: nobody would ever delete that mark. The lock makes
+ * whoever takes the process off the record wait for a mark that has begun.
+ */
 const MARK = `
-  insert into {schema}.start_mark (owner, seq, job_ids, runs)
-  values ($1::text::uuid, $2::text::bigint, $3::text::bigint[], $4::text::int[])
-  on conflict (owner, seq) do nothing`;
+  with alive as materialized (
+    select from {schema}.worker where id = $1::text::uuid for key share
+  ), marked as (
+    insert into {schema}.start_mark (owner, seq, job_ids, runs)
+    select $1::text::uuid, $2::text::bigint, $3::text::bigint[], $4::text::int[]
+    from alive
+    on conflict (owner, seq) do nothing
+  )
+  select exists (select from alive) as is_alive`;
 
 const DELETE = `
   delete from {schema}.start_mark
@@ -63,11 +73,18 @@ export class StartMarks {
     return ++this.#seq;
   }
 
-  /** Records runs as started. Idempotent. */
+  /**
+   * Records runs as started. Idempotent.
+   *
+   * @throws when this process is off the record: it was taken for dead, and the runs are no longer its own.
+   */
   async start(owner: string, runs: readonly RunRef[]): Promise<void> {
     if (runs.length === 0) return;
     const seq = this.nextSeq();
-    await this.#database.query(MARK, [owner, String(seq), ...refColumns(runs)]);
+    const [row] = await this.#database.query(MARK, [owner, String(seq), ...refColumns(runs)]);
+    if (row?.is_alive !== true) {
+      throw new Error("This process was taken for dead, and what it was about to start is no longer its own");
+    }
     this.noteStarted(owner, seq, runs);
   }
 

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { withStore } from "./fixture_test.ts";
 import { StartMarks } from "./start_marks.ts";
 
@@ -17,4 +17,27 @@ Deno.test("a clean-up deletes every mark whose runs have ended, however many the
     await marks.clean(owner);
     const left = await store.database.query("select seq from {schema}.start_mark");
     assertEquals(left.map(({ seq }) => seq), ["1"]);
+  }));
+
+Deno.test("a start that arrives when its process is off the record leaves no mark, and is refused", () =>
+  withStore(async ({ store, owner }) => {
+    const marks = new StartMarks(store.database);
+    await marks.start(owner, [{ id: "1", run: 1 }]);
+    await store.unregister(owner);
+    await assertRejects(() => marks.start(owner, [{ id: "2", run: 1 }]), Error, "taken for dead");
+    assertEquals((await store.database.query("select seq from {schema}.start_mark")).length, 0);
+  }));
+
+Deno.test("a process that has left waits for its own start that is under way, and leaves no mark", () =>
+  withStore(async ({ store, owner }) => {
+    const left = await store.database.transaction(async (tx) => {
+      const late = new StartMarks({
+        query: async (text, params = []) => await tx.unsafe(text, [...params]),
+        transaction: (body) => body(tx),
+      });
+      await late.start(owner, [{ id: "1", run: 1 }]);
+      return { leaving: store.unregister(owner) };
+    });
+    await left.leaving;
+    assertEquals((await store.database.query("select seq from {schema}.start_mark")).length, 0);
   }));

@@ -10,8 +10,8 @@ import { POOL } from "./kinds.ts";
 const MEMBERS = 3;
 const MIB = 1024 * 1024;
 /** How large the disk is: a base, and for each second of faults. */
-const DISK_MIB = 192;
-const DISK_MIB_PER_S = 0.5;
+const DISK_MIB = 64;
+const DISK_MIB_PER_S = 0.25;
 
 /** The database, and what it is on. */
 export interface Database {

@@ -87,12 +87,13 @@ function hostKilled(
 
 /**
  * Its process died, or may have been taken for dead, or left and could not say what it gave back. A host process may read
- * its task a moment after its worker program was killed, so the death may come before the start.
+ * its task a moment after its worker program was killed, so the death may come before the start; and a thread that was
+ * frozen may read it after the charge.
  */
 function wasLost(history: History, { runtime, startAt }: Execution, at: number): boolean {
   const ends = [history.kills.get(runtime), history.deaths.get(runtime), history.leaves.get(runtime)];
   return ends.some((end) => end !== undefined && end.at <= at) ||
-    history.mayBeTakenForDead(runtime, startAt, at);
+    history.mayBeTakenForDead(runtime, Math.min(startAt, at), at);
 }
 
 /** A job counts as started with the claim that starts it, a moment before its handler begins. */

@@ -179,6 +179,15 @@ const SAMPLES: readonly Sample[] = [
     broken: [],
   },
   {
+    name: "a job that its process began when it was thawed, after it had been charged, is well",
+    events: [
+      ...[enqueued, ...frozen, ...frozen.slice(1), ...frozen.slice(1), start("a"), end("a")],
+      ...[start("b", { attempt: 2, pid: 20, runtime: 20 }), end("b")],
+    ],
+    jobs: [job({ attempt: 2, run: 2, output: "b", errors: [failed(1, "worker lost", 4500)] })],
+    broken: [],
+  },
+  {
     name: "a job whose process was killed, and that was not charged for it",
     events: [
       ...[enqueued, start("a"), { what: "kill", pid: 10, by: "injector" } as const],

@@ -60,7 +60,7 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
           where backend_type = 'client backend' and pid <> pg_backend_pid()
           order by random()
           limit ${random.integer(1, 8)}
-        ) as some`);
+        ) as chosen`);
     },
   },
   {

@@ -1,3 +1,5 @@
+import { translateError } from "../../../adapters/postgres/translate_error.ts";
+import { DatabaseUnavailableError } from "../../../ports/mod.ts";
 import { pause } from "../../conformance/eventually.ts";
 import type { Random } from "../random.ts";
 import { CONNECTION_FAULTS } from "./connections.ts";
@@ -15,6 +17,11 @@ const FAULTS: readonly Fault[] = [
     make: ({ receiver }, random) => receiver.leave(random.integer(500, 8000)),
   },
 ];
+
+/** The injector needs the database too, and it may be away. Any other error means that its fault was never made. */
+function isOutage(error: unknown): boolean {
+  return translateError(error) instanceof DatabaseUnavailableError;
+}
 
 /** Makes faults, some of them at the same time, until it is told to stop. */
 export class Injector {
@@ -69,8 +76,10 @@ export class Injector {
     journal.write({ what: "fault", name: fault.name });
     if (isServers) this.#serverBusy = true;
     const made: Promise<void> = fault.make(this.#target, random)
-      // The injector needs the database too, and it may be away.
-      .catch((error) => journal.write({ what: "fault", name: `${fault.name}: ${error.message}` }))
+      .catch((error) => {
+        const text = `${fault.name}: ${error.message}`;
+        journal.write(isOutage(error) ? { what: "fault", name: text } : { what: "odd", text });
+      })
       .finally(() => {
         if (isServers) this.#serverBusy = false;
         this.#under.delete(made);
