@@ -1,4 +1,4 @@
-import { type Database, errorText, type Log, type Service } from "../../ports/mod.ts";
+import { type Database, errorText, type Log, type Service, type TxRow } from "../../ports/mod.ts";
 import { KEY_VARIABLE, KeyRing, type SecretKeyError } from "./_key_ring.ts";
 import type { SecretBox } from "./_secret_box.ts";
 
@@ -49,10 +49,15 @@ export class SecretCheck implements Service {
     this.#options = options;
   }
 
-  /** Opens some secrets of each key. */
+  /** Opens some secrets of each key. It helps a person and is no condition: where it can't look, the start goes on. */
   async open(): Promise<void> {
-    const { database, box } = this.#options;
-    const rows = await database.query(NEWEST, [PROBES]);
+    const { box, log } = this.#options;
+    let rows: readonly TxRow[];
+    try {
+      rows = await this.#options.database.query(NEWEST, [PROBES]);
+    } catch (error) {
+      return log.warn("webhook secrets were not looked at", { error: errorText(error) });
+    }
     for (const key of new Set(rows.map((row) => String(row.key)))) {
       const own = rows.filter((row) => row.key === key);
       const errors = await Promise.all(own.map(async (row) => {

@@ -1,5 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { createLog, createMemoryRuntime } from "../../mod.ts";
 import { toBase64 } from "../../events/webhooks/_base64.ts";
+import { Webhooks } from "../../events/webhooks/mod.ts";
 import { WebhookVerifier } from "../../events/webhooks/verify.ts";
 import { pause } from "../conformance/eventually.ts";
 import { Receiver } from "./support/receiver.ts";
@@ -101,4 +103,20 @@ Deno.test("a test that can't be signed ends at once and says why", async () => {
   assert(result.done && result.state === "discarded");
   assertStringIncludes(result.error!, `webhook endpoint ${id}: it could not be sent`);
   assertStringIncludes(result.error!, "the key main, which is not in MILLRACE_SECRET_KEY");
+});
+
+Deno.test("a runtime in memory starts with webhooks in its composition, and says what it could not look at", async () => {
+  const webhooks = new Webhooks({ secretKey: SECRET_KEY, isolation: "none" });
+  const lines: string[] = [];
+  await using runtime = createMemoryRuntime({
+    registrars: [
+      { eventTypes: [{ type: "order.placed", description: "An order.", subject: "its id" }] },
+      webhooks.registrar,
+    ],
+    queues: [{ name: "webhook", concurrency: 1 }],
+    log: createLog({ level: "warn", write: (line) => void lines.push(line) }),
+  });
+  await runtime.start();
+  const line = lines.find((line) => line.includes("webhook secrets were not looked at"));
+  assertStringIncludes(line ?? "", "a runtime in memory has none");
 });
