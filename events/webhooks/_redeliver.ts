@@ -42,6 +42,11 @@ const SET_JOBS = `
   from json_to_recordset($1::text::json) as given (seq bigint, job_id text)
   where delivery.seq = given.seq`;
 
+const WAITING = `
+  select seq::text, job_id
+  from {schema}.webhook_delivery
+  where endpoint_id = $1::text::uuid and seq = $2::text::bigint and state = 'waiting'`;
+
 const STATE = `
   select state
   from {schema}.webhook_delivery
@@ -58,14 +63,21 @@ export interface RedeliverTools {
 }
 
 /**
- * Puts what was discarded of an endpoint back in line, tests aside, or one that has ended and is named. Each gets a new
- * job, so it has all of its attempts again. Resolves to how many.
+ * Puts what was discarded of an endpoint back in line, tests aside, or one that is named, whatever became of it. What had
+ * ended gets a new job, so it has all of its attempts again. Resolves to how many.
  */
 export async function redeliver(
   tools: RedeliverTools,
   endpointId: string,
   deliveryId: string | null,
 ): Promise<number> {
+  if (deliveryId !== null) {
+    const [waiting] = await tools.database.query(WAITING, [endpointId, deliveryId]);
+    if (waiting !== undefined) {
+      await bringBack(tools, waiting);
+      return 1;
+    }
+  }
   let done = 0;
   for (let after = "0"; true;) {
     const { rows, same } = await tools.database.transaction((tx) =>

@@ -180,3 +180,35 @@ Deno.test("a new URL starts afresh, and the same one again does not", async () =
   await site.record({});
   await site.untilState(id, "delivered");
 });
+
+Deno.test("an endpoint that is deleted or disabled while it answers: that answer is its last", async () => {
+  await using site = await Site.open();
+  await using receiver = new Receiver();
+  const { webhooks, runtime, lines } = site.main;
+  for (const status of [200, 500]) {
+    for (const change of ["delete", "disable"] as const) {
+      const { id } = await site.endpoint(receiver.url, { ordered: status === 500 });
+      const held = Promise.withResolvers<Response>();
+      receiver.answer = () => held.promise;
+      const before = receiver.got.length;
+      await site.record({});
+      await receiver.until(before + 1);
+      await site.record({});
+      const all = await site.untilState(id, "waiting", 2);
+      if (change === "delete") await webhooks.delete(id);
+      else await webhooks.update(id, { enabled: false });
+      held.resolve(new Response(null, { status }));
+      for (const { jobId } of all) {
+        const result = await runtime.wait(jobId, 30_000);
+        assert(result.done && ["completed", "discarded"].includes(result.state), JSON.stringify(result));
+      }
+      // A second one may have been under way at the same time.
+      assert(receiver.got.length <= before + 2);
+      if (change === "delete") continue;
+      const states = (await webhooks.deliveries({ endpointId: id })).map(({ state }) => state);
+      assert(!states.includes("waiting"), states.join());
+      await webhooks.delete(id);
+    }
+  }
+  assertEquals(lines.filter((line) => line.includes('"error"') && line.includes('"level":"error"')), []);
+});

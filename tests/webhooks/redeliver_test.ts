@@ -77,3 +77,25 @@ Deno.test("redeliver() repeats no test, unless it is named", async () => {
   assertEquals(await site.main.webhooks.redeliver(id, test!.id), 1);
   await site.untilState(id, "delivered");
 });
+
+Deno.test("redeliver() of one that waits sends it now, with the attempts that it has left", async () => {
+  await using site = await Site.open({ settings: { scheduleMs: [60_000], probeMs: 60_000, maxAttempts: 2 } });
+  await using receiver = new Receiver();
+  receiver.answer = (_, count) => new Response(null, { status: count === 1 ? 500 : 200 });
+  const { webhooks } = site.main;
+  const { id } = await site.endpoint(receiver.url);
+  await site.record({});
+  await receiver.until(1);
+  const [waiting] = await eventually(async () => {
+    const found = await webhooks.deliveries({ endpointId: id });
+    return found[0]!.log.length === 1 ? found : undefined;
+  }, 30_000);
+  // Its pause would hold it up.
+  await webhooks.update(id, { enabled: true });
+  assertEquals(await webhooks.redeliver(id), 0);
+  assertEquals(await webhooks.redeliver(id, waiting!.id), 1);
+  const [delivered] = await site.untilState(id, "delivered");
+  assertEquals([delivered!.attempts, delivered!.jobId], [2, waiting!.jobId]);
+  const other = await site.endpoint(receiver.url, { eventTypes: ["order.paid"] });
+  assertEquals(await webhooks.redeliver(other.id, waiting!.id), 0);
+});
