@@ -253,6 +253,22 @@ export class DatabaseUnavailableError extends Error {
   }
 }
 
+/** A process that is not on the record, for it was taken for dead or has left, can start nothing. */
+export class OffTheRecordError extends Error {
+  /** The name of the class. */
+  override readonly name = "OffTheRecordError";
+  /** The id of the process. */
+  readonly owner: string;
+
+  /** Names the process. */
+  constructor(owner: string) {
+    super(
+      `Cannot start jobs as ${owner}: this process is not on the record, it was taken for dead or has left`,
+    );
+    this.owner = owner;
+  }
+}
+
 /** No connection came free within the bound. Nothing was sent. */
 export class ConnectionTimeoutError extends Error {
   /** The name of the class. */

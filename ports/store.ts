@@ -45,7 +45,11 @@ export interface Store {
   /** In how many ms the next job of a queue falls due that is not due yet; null when there is none. */
   nextDue(queue: string): Promise<number | null>;
 
-  /** Records that claimed jobs start now, before their handlers do: only such a job pays when the process dies. */
+  /**
+   * Records that claimed jobs start now, before their handlers do: only such a job pays when the process dies.
+   *
+   * @throws {OffTheRecordError} the process was taken for dead, or has left.
+   */
   started(owner: string, runs: readonly RunRef[]): Promise<void>;
 
   /** Ends runs: to a final state, or back in line. Tells what became of each, in order. */

@@ -1,4 +1,9 @@
-import { JobNotFoundError, JobRunningError, UniqueConflictError } from "../../ports/errors.ts";
+import {
+  JobNotFoundError,
+  JobRunningError,
+  OffTheRecordError,
+  UniqueConflictError,
+} from "../../ports/errors.ts";
 import type { JobFilter } from "../../ports/inspector.ts";
 import { isFinal, type JobDetail, type JobId, type JobSummary } from "../../ports/job.ts";
 import type { CancelResult } from "../../ports/jobs.ts";
@@ -164,7 +169,8 @@ export class MemoryStore implements Store {
   }
 
   /** Records that claimed jobs start now. */
-  started(_owner: string, runs: readonly RunRef[]): Promise<void> {
+  started(owner: string, runs: readonly RunRef[]): Promise<void> {
+    if (!this.#owners.has(owner)) return Promise.reject(new OffTheRecordError(owner));
     for (const ref of runs) this.#amend(ref, { started: true });
     return Promise.resolve();
   }

@@ -1,22 +1,20 @@
+import { OffTheRecordError } from "../../ports/errors.ts";
 import type { JobId } from "../../ports/job.ts";
 import type { RunRef } from "../../ports/store.ts";
 import { arrayLiteral, refColumns } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
-/**
- * A statement can arrive when its process is off the record, or dead: nobody would ever delete that mark. The lock makes
- * whoever takes the process off the record wait for a mark that has begun.
- */
+/** The lock makes a rescue wait for a mark that is under way, and one that comes late finds nobody to be for. */
 const MARK = `
   with alive as materialized (
-    select from {schema}.worker where id = $1::text::uuid for key share
+    select 1 from {schema}.worker where id = $1::text::uuid for key share
   ), marked as (
     insert into {schema}.start_mark (owner, seq, job_ids, runs)
     select $1::text::uuid, $2::text::bigint, $3::text::bigint[], $4::text::int[]
     from alive
     on conflict (owner, seq) do nothing
   )
-  select exists (select from alive) as is_alive`;
+  select from alive`;
 
 const DELETE = `
   delete from {schema}.start_mark
@@ -76,15 +74,13 @@ export class StartMarks {
   /**
    * Records runs as started. Idempotent.
    *
-   * @throws when this process is off the record: it was taken for dead, and the runs are no longer its own.
+   * @throws {OffTheRecordError} the process is not on the record.
    */
   async start(owner: string, runs: readonly RunRef[]): Promise<void> {
     if (runs.length === 0) return;
     const seq = this.nextSeq();
-    const [row] = await this.#database.query(MARK, [owner, String(seq), ...refColumns(runs)]);
-    if (row?.is_alive !== true) {
-      throw new Error("This process was taken for dead, and what it was about to start is no longer its own");
-    }
+    const alive = await this.#database.query(MARK, [owner, String(seq), ...refColumns(runs)]);
+    if (alive.length === 0) throw new OffTheRecordError(owner);
     this.noteStarted(owner, seq, runs);
   }
 

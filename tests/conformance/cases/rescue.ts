@@ -1,4 +1,5 @@
-import { assert, assertEquals } from "../../support/assert.ts";
+import { OffTheRecordError } from "../../../ports/mod.ts";
+import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import type { Case } from "../case.ts";
 import { eventually, pause } from "../eventually.ts";
 import { bareJob, ownersOf } from "../stage.ts";
@@ -35,6 +36,18 @@ export const rescueCases: readonly Case[] = [
       const free = jobs.find(({ id }) => id === claimed[1]!.id)!;
       assertEquals([charged.attempt, charged.errors.length], [2, 1]);
       assertEquals([free.attempt, free.errors, free.alone], [1, [], false]);
+    },
+  },
+  {
+    name: "a process that is off the record can put no start on record",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      const [made] = await ghost.store.insert([bareJob("k", {})]);
+      const claimed = await ghost.claim(1, 0);
+      await ghost.store.rescue(ghost.id, (await ghost.beatOf(ghost.id))!, LOST);
+      await assertRejects(() => ghost.store.started(ghost.id, claimed), OffTheRecordError);
+      const other = await stage.ghost();
+      assertEquals((await other.claim(1)).map(({ id, attempt }) => [id, attempt]), [[made!.id, 1]]);
     },
   },
   {
