@@ -40,6 +40,7 @@ import {
   takesPart,
 } from "./events/mod.ts";
 import {
+  checkKeys,
   type CompositionInput,
   createLog,
   type Database,
@@ -93,6 +94,38 @@ export interface CommonOptions extends Omit<CompositionInput, "registrars"> {
 /** What a runtime on PostgreSQL is made of: the composition, the database, and how it works. */
 export interface CreateRuntimeOptions extends CommonOptions, Omit<PostgresStoreOptions, "log"> {}
 
+const BUILD_KEYS = { queues: true, work: true, settings: true, onThreadLost: true } as const;
+const COMMON_KEYS = {
+  ...BUILD_KEYS,
+  registrars: true,
+  events: true,
+  executor: true,
+  log: true,
+} satisfies Record<
+  keyof CommonOptions,
+  true
+>;
+const POSTGRES_KEYS = {
+  url: true,
+  schema: true,
+  poolSize: true,
+  acquireTimeoutMs: true,
+  connectTimeoutMs: true,
+  preparedStatements: true,
+  session: true,
+  listen: true,
+} satisfies Record<keyof Omit<PostgresStoreOptions, "log">, true>;
+const EXECUTOR_KEYS = {
+  threads: true,
+  jobsPerThread: true,
+  graceMs: true,
+  memoryWatchMs: true,
+  hostIdleMs: true,
+  standstillMs: true,
+  output: true,
+  config: true,
+} satisfies Record<keyof NonNullable<CommonOptions["executor"]>, true>;
+
 /** A runtime with what records events. */
 export interface RecordingRuntime extends WorkingRuntime {
   /** Records events. */
@@ -120,8 +153,10 @@ export interface PostgresRuntime extends RecordingRuntime {
  * @throws {PoolTooSmallError} the pool can't hold what the runtime needs.
  */
 export function createRuntime(options: CreateRuntimeOptions): PostgresRuntime {
+  checkKeys("the options of a runtime", options, Object.keys({ ...COMMON_KEYS, ...POSTGRES_KEYS }));
+  checkExecutor(options.executor);
   const log = options.log ?? defaultLog();
-  const store = createPostgresStore({ ...options, log });
+  const store = createPostgresStore({ ...only(options, POSTGRES_KEYS), log });
   const { database } = store;
   const executor = createExecutor({ ...options.executor, completion: store.completion, log });
   const call: Parts["call"] = (module, input, given) => executor.call(module, input, given);
@@ -136,7 +171,7 @@ export function createRuntime(options: CreateRuntimeOptions): PostgresRuntime {
     log: guardLog(log),
   });
   const runtime: WorkingRuntime = buildRuntime({
-    ...options,
+    ...only(options, BUILD_KEYS),
     registrars: usesEvents(registrars) ? [...registrars, outbox.registrar] : registrars,
     services: [tablesOf(() => parts(), database, store.database.schema), outbox],
     store,
@@ -181,6 +216,8 @@ export interface CreateMemoryRuntimeOptions extends CommonOptions {
  * @throws as {@linkcode createRuntime}.
  */
 export function createMemoryRuntime(options: CreateMemoryRuntimeOptions): RecordingRuntime {
+  checkKeys("the options of a runtime", options, Object.keys({ ...COMMON_KEYS, store: true }));
+  checkExecutor(options.executor);
   const log = options.log ?? defaultLog();
   const store = options.store ?? createMemoryStore();
   const executor = createExecutor({ ...options.executor, completion: store.completion, log });
@@ -189,7 +226,7 @@ export function createMemoryRuntime(options: CreateMemoryRuntimeOptions): Record
   const registrars = builder.resolve(options.registrars);
   resolveEventSettings(options.events);
   const runtime = buildRuntime({
-    ...options,
+    ...only(options, BUILD_KEYS),
     registrars,
     store,
     executor,
@@ -201,6 +238,19 @@ export function createMemoryRuntime(options: CreateMemoryRuntimeOptions): Record
   const { eventTypes, queues } = runtime.composition;
   builder.complete({ jobs: runtime, inspector: runtime, eventTypes, queues, recorder });
   return Object.assign(runtime, { recorder: recorder as Recorder });
+}
+
+/** The options of these names that were given. */
+function only<Options extends object, Key extends keyof Options>(
+  options: Options,
+  keys: Readonly<Record<Key, true>>,
+): Pick<Options, Key> {
+  const given = Object.keys(keys).filter((key) => Object.hasOwn(options, key));
+  return Object.fromEntries(given.map((key) => [key, options[key as Key]])) as Pick<Options, Key>;
+}
+
+function checkExecutor(executor: CommonOptions["executor"]): void {
+  if (executor !== undefined) checkKeys("executor", executor, Object.keys(EXECUTOR_KEYS));
 }
 
 /** Whether any of them has to do with events. What is not as it should be is told by the composition. */

@@ -1,4 +1,5 @@
 import {
+  checkKeys,
   EVENT_DATA_BYTES_MAX,
   EVENT_TEXT_LENGTH_MAX,
   type EventDraft,
@@ -21,7 +22,7 @@ export interface NewEvent {
   readonly data: string;
 }
 
-const KEYS: ReadonlySet<string> = new Set(["type", "subject", "ownerId", "data"]);
+const KEYS = ["type", "subject", "ownerId", "data"];
 
 /**
  * Turns a draft into an event to be written. All that can be wrong with it is found here, before any SQL is sent.
@@ -29,13 +30,8 @@ const KEYS: ReadonlySet<string> = new Set(["type", "subject", "ownerId", "data"]
  * @throws as `Recorder.record` says.
  */
 export function newEvent(types: ReadonlyMap<string, EventType>, draft: EventDraft): NewEvent {
-  if (typeof draft !== "object" || draft === null) {
-    throw new InvalidOptionError("an event", draft, "{ type, subject, ownerId?, data? }");
-  }
-  for (const key in draft) {
-    if (!KEYS.has(key)) throw new InvalidOptionError("an event with", key, [...KEYS].join(", "));
-  }
-  if (!types.has(draft.type)) throw new UndeclaredEventTypeError(String(draft.type), types.keys());
+  checkKeys("an event", draft, KEYS);
+  if (!types.has(draft.type)) throw new UndeclaredEventTypeError(draft.type, types.keys());
   return {
     type: draft.type,
     subject: checkedText("subject", draft.subject),

@@ -109,6 +109,7 @@ export async function getEvent(
   inspector: Inspector,
   id: EventId,
 ): Promise<EventDetail | null> {
+  checkText("id", id);
   if (!isEventId(id)) return null;
   const [row] = await database.query(GET, [id]);
   if (row === undefined) return null;
@@ -136,7 +137,8 @@ export async function getEvent(
 
 /** Puts a poisoned event back in line and wakes a relay. */
 export async function requeueEvent(database: Database, id: EventId): Promise<void> {
-  if (!isEventId(id)) throw new EventNotFoundError(String(id));
+  checkText("id", id);
+  if (!isEventId(id)) throw new EventNotFoundError(id);
   if ((await database.query(REQUEUE, [id])).length > 0) {
     await database.notify(OUTBOX_CHANNEL, "");
     return;

@@ -1,4 +1,4 @@
-import { DELAY_MS_MAX, InvalidOptionError } from "../ports/mod.ts";
+import { checkKeys, DELAY_MS_MAX, InvalidOptionError } from "../ports/mod.ts";
 
 /** The times and bounds of events. Every one has a default that suits production; tests make them shorter. */
 export interface EventSettings {
@@ -45,14 +45,8 @@ const LEAST: Partial<Record<keyof EventSettings, number>> = {
  * @throws {InvalidOptionError} naming the setting, its value and what was expected.
  */
 export function resolveEventSettings(given: Partial<EventSettings> = {}): EventSettings {
+  checkKeys("events", given, Object.keys(DEFAULT_EVENT_SETTINGS));
   for (const [name, value] of Object.entries(given)) {
-    if (!(name in DEFAULT_EVENT_SETTINGS)) {
-      throw new InvalidOptionError(
-        "events",
-        name,
-        `one of ${Object.keys(DEFAULT_EVENT_SETTINGS).join(", ")}`,
-      );
-    }
     const min = LEAST[name as keyof EventSettings] ?? 1;
     if (!Number.isInteger(value) || value < min || value > DELAY_MS_MAX) {
       throw new InvalidOptionError(`events.${name}`, value, `a whole number from ${min} to ${DELAY_MS_MAX}`);

@@ -42,6 +42,10 @@ export function registrarFaults(registrar: Registrar): string[] {
       `a registrar is ${show(registrar)}, expected { ${REGISTRAR_KEYS.map((key) => `${key}?`).join(", ")} }`,
     ];
   }
+  // It has no members that are unknown, and would be a registrar of nothing.
+  if (registrar instanceof Promise) {
+    return ["a registrar is a promise, expected what it resolves to: await it before the runtime is built"];
+  }
   const faults = unknownKeys("a registrar", registrar, REGISTRAR_KEYS);
   const { keepEvents } = registrar;
   if (keepEvents !== undefined && typeof keepEvents !== "function") {
@@ -116,11 +120,15 @@ export function kindFaults(kind: Kind, queues: ReadonlyMap<string, Queue>, what:
       `${name}: backoff is ${typeof kind.backoff}, expected a function of the attempt that returns ms`,
     );
   }
-  if (kind.discardAlert !== undefined && typeof kind.discardAlert !== "boolean") {
-    faults.push(`${name}: discardAlert is ${show(kind.discardAlert)}, expected true or false`);
-  }
+  for (const key of ["ownThread", "discardAlert"] as const) faults.push(...flagFaults(name, key, kind[key]));
   faults.push(...handlerFaults(name, kind));
   return faults;
+}
+
+/** A text such as "false" would count as true. */
+function flagFaults(name: string, key: string, value: unknown): string[] {
+  if (value === undefined || typeof value === "boolean") return [];
+  return [`${name}: ${key} is ${show(value)}, expected true or false`];
 }
 
 /** What is wrong with a periodic. */
@@ -148,7 +156,7 @@ export function periodicFaults(periodic: Periodic, schedule: Schedule): string[]
   } else {
     faults.push(`${name}: has neither every nor cron with a timezone`);
   }
-  faults.push(...handlerFaults(name, periodic));
+  faults.push(...flagFaults(name, "runAtStart", periodic.runAtStart), ...handlerFaults(name, periodic));
   return faults;
 }
 
@@ -211,7 +219,7 @@ export function unknownKeys(name: string, value: object, known: readonly string[
 }
 
 /** A schema is an object, or a function with members. */
-function isArgsSchema(schema: unknown): boolean {
+export function isArgsSchema(schema: unknown): boolean {
   if ((typeof schema !== "object" && typeof schema !== "function") || schema === null) return false;
   const standard: unknown = Reflect.get(schema, "~standard");
   return typeof standard === "object" && standard !== null && Reflect.get(standard, "version") === 1 &&

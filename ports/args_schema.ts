@@ -1,3 +1,6 @@
+import { show } from "./_show.ts";
+import { errorText } from "./error_text.ts";
+
 /**
  * What describes and checks the args of a kind: a schema of any library that follows the Standard Schema interface,
  * version 1, such as zod, valibot or arktype. Structural, so no library is needed to know it.
@@ -67,27 +70,69 @@ export class InvalidArgsError extends TypeError {
 const ISSUES_SHOWN_MAX = 10;
 const MESSAGE_LENGTH_MAX = 200;
 
+/** A kind's schema could not check args: it threw, or answered what no schema may. The args may be fine. Nothing was sent. */
+export class ArgsSchemaError extends Error {
+  /** The name of the class. */
+  override readonly name = "ArgsSchemaError";
+  /** The kind. */
+  readonly kind: string;
+
+  /** Names the kind and what happened; what the schema threw is the cause. */
+  constructor(kind: string, happened: string, options?: ErrorOptions) {
+    super(
+      `Cannot check the args of a job of kind ${
+        JSON.stringify(kind)
+      }: its schema ${happened}, expected { value } or ` +
+        `{ issues } of it`,
+      options,
+    );
+    this.kind = kind;
+  }
+}
+
 /**
  * Checks what a handler would get, and returns it as the schema makes it. It is a promise only where the schema's own
  * check is one.
  *
  * @throws {InvalidArgsError} with every issue.
+ * @throws {ArgsSchemaError} the schema could not check them.
  */
 export function checkArgs<Output>(
   kind: string,
   schema: ArgsSchema<unknown, Output>,
   args: unknown,
 ): Output | Promise<Output> {
-  const verdict = schema["~standard"].validate(args ?? {});
-  return verdict instanceof Promise ? verdict.then((late) => valueOf(kind, late)) : valueOf(kind, verdict);
+  let verdict: ArgsVerdict<Output> | Promise<ArgsVerdict<Output>>;
+  try {
+    verdict = schema["~standard"].validate(args ?? {});
+  } catch (error) {
+    throw threw(kind, error);
+  }
+  if (!(verdict instanceof Promise)) return valueOf(kind, verdict);
+  return verdict.then((late) => valueOf(kind, late), (error) => {
+    throw threw(kind, error);
+  });
+}
+
+function threw(kind: string, error: unknown): ArgsSchemaError {
+  return new ArgsSchemaError(kind, `threw: ${cut(errorText(error))}`, { cause: error });
 }
 
 function valueOf<Output>(kind: string, verdict: ArgsVerdict<Output>): Output {
+  if (typeof verdict !== "object" || verdict === null) {
+    throw new ArgsSchemaError(kind, `answered ${show(verdict)}`);
+  }
   if (verdict.issues === undefined) return verdict.value;
-  throw new InvalidArgsError(
-    kind,
-    verdict.issues.map(({ path = [], message }) => ({ path: pathOf(path), message: cut(String(message)) })),
-  );
+  let issues: ArgsIssue[];
+  try {
+    issues = verdict.issues.map(({ path, message }) => ({
+      path: pathOf(path ?? []),
+      message: cut(String(message)),
+    }));
+  } catch (error) {
+    throw new ArgsSchemaError(kind, "answered with issues that can't be read", { cause: error });
+  }
+  throw new InvalidArgsError(kind, issues);
 }
 
 function pathOf(path: readonly (PropertyKey | { readonly key: PropertyKey })[]): string {

@@ -1,4 +1,6 @@
+import { show } from "./_show.ts";
 import {
+  isRecord,
   kindFaults,
   label,
   migrationsFaults,
@@ -64,6 +66,9 @@ const PERIODIC_TIMEOUT_MS_MAX = 10 * 60 * 1000;
  * @throws {CompositionError} naming every fault at once.
  */
 export function compose(input: CompositionInput, schedule: Schedule): Composition {
+  if (!isRecord(input)) {
+    throw new CompositionError([`${show(input)} was given, expected { registrars, queues? }`]);
+  }
   const faults: string[] = [];
   const queues = composeQueues(listOf(input.queues, "queues", faults), faults);
   const kinds = new Map<string, Kind>();
@@ -77,27 +82,31 @@ export function compose(input: CompositionInput, schedule: Schedule): Compositio
     faults.push(...registrarFaults(registrar));
     for (const kind of listOf(registrar?.kinds, "kinds of a registrar", faults) ?? []) {
       faults.push(...kindFaults(kind, queues));
-      if (kinds.has(kind?.name)) faults.push(`${label("kind", kind.name)} is declared twice`);
-      kinds.set(kind?.name, kind);
+      if (!isRecord(kind)) continue;
+      if (kinds.has(kind.name)) faults.push(`${label("kind", kind.name)} is declared twice`);
+      kinds.set(kind.name, kind);
     }
     for (const periodic of listOf(registrar?.periodics, "periodics of a registrar", faults) ?? []) {
       faults.push(...periodicFaults(periodic, schedule));
-      if (periodics.has(periodic?.name)) faults.push(`${label("periodic", periodic.name)} is declared twice`);
-      periodics.set(periodic?.name, periodic);
+      if (!isRecord(periodic)) continue;
+      if (periodics.has(periodic.name)) faults.push(`${label("periodic", periodic.name)} is declared twice`);
+      periodics.set(periodic.name, periodic);
     }
     for (const declared of listOf(registrar?.eventTypes, "eventTypes of a registrar", faults) ?? []) {
       faults.push(...eventTypeFaults(declared));
-      if (eventTypes.has(declared?.type)) {
+      if (!isRecord(declared)) continue;
+      if (eventTypes.has(declared.type)) {
         faults.push(`${label("event type", declared.type)} is declared twice, each type has one owner`);
       }
-      eventTypes.set(declared?.type, declared);
+      eventTypes.set(declared.type, declared);
     }
     for (const declared of listOf(registrar?.subscriptions, "subscriptions of a registrar", faults) ?? []) {
       faults.push(...subscriptionFaults(declared, queues));
-      if (subscriptions.has(declared?.name)) {
+      if (!isRecord(declared)) continue;
+      if (subscriptions.has(declared.name)) {
         faults.push(`${label("subscription", declared.name)} is declared twice`);
       }
-      subscriptions.set(declared?.name, declared);
+      subscriptions.set(declared.name, declared);
     }
     for (const service of listOf(registrar?.services, "services of a registrar", faults) ?? []) {
       faults.push(...serviceFaults(service));
@@ -111,7 +120,7 @@ export function compose(input: CompositionInput, schedule: Schedule): Compositio
   }
   for (const subscription of subscriptions.values()) {
     faults.push(...unmatchedGlobFaults(subscription, eventTypes));
-    if (subscription === null || !kinds.has(subscription?.name)) continue;
+    if (!kinds.has(subscription.name)) continue;
     faults.push(
       `${label("subscription", subscription.name)} has the name of a kind, expected one of its own`,
     );
@@ -168,9 +177,10 @@ function composeQueues(table: readonly Queue[] | undefined, faults: string[]): M
   const seen = new Set<string>();
   for (const queue of table ?? []) {
     faults.push(...queueFaults(queue));
-    if (seen.has(queue?.name)) faults.push(`${label("queue", queue.name)} is declared twice`);
-    seen.add(queue?.name);
-    queues.set(queue?.name, queue);
+    if (!isRecord(queue)) continue;
+    if (seen.has(queue.name)) faults.push(`${label("queue", queue.name)} is declared twice`);
+    seen.add(queue.name);
+    queues.set(queue.name, queue);
   }
   return queues;
 }

@@ -4,6 +4,8 @@ import { show } from "./_show.ts";
 
 /** How much of a path in a value a message shows, in characters. */
 const PATH_SHOWN_MAX = 200;
+/** And of an id, which may be anything that somebody took for one. */
+const ID_SHOWN_MAX = 100;
 
 /** A composition has faults. All of them are listed, not just the first. */
 export class CompositionError extends Error {
@@ -94,7 +96,7 @@ export class EventNotFoundError extends Error {
 
   /** Names the id. */
   constructor(eventId: string) {
-    super(`There is no event ${eventId}: it never committed, or retention has deleted it`);
+    super(`There is no event ${shownId(eventId)}: it never committed, or retention has deleted it`);
     this.eventId = eventId;
   }
 }
@@ -169,7 +171,7 @@ export class JobNotFoundError extends Error {
 
   /** Names the id. */
   constructor(jobId: string) {
-    super(`There is no job ${jobId}: it never committed, or retention has purged it`);
+    super(`There is no job ${shownId(jobId)}: it never committed, or retention has purged it`);
     this.jobId = jobId;
   }
 }
@@ -343,6 +345,10 @@ export class PoolTooSmallError extends RangeError {
 export class RuntimeStateError extends Error {
   /** The name of the class. */
   override readonly name = "RuntimeStateError";
+}
+
+function shownId(id: string): string {
+  return id.length <= ID_SHOWN_MAX ? id : `${id.slice(0, ID_SHOWN_MAX)}...`;
 }
 
 function list(names: Iterable<string>): string {

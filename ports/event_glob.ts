@@ -1,3 +1,4 @@
+import { InvalidOptionError } from "./errors.ts";
 import { NAME_LENGTH_MAX } from "./limits.ts";
 
 const SEGMENT = "[A-Za-z0-9_-]+";
@@ -24,8 +25,13 @@ export function isEventGlob(value: unknown): value is string {
  * matchesGlob("order.*", "order.item.added"); // true
  * matchesGlob("*.added", "order.item.added"); // false
  * ```
+ *
+ * @throws {InvalidOptionError} one of them is no text.
  */
 export function matchesGlob(glob: string, type: string): boolean {
+  for (const [name, value] of [["glob", glob], ["type", type]] as const) {
+    if (typeof value !== "string") throw new InvalidOptionError(name, value, "a text");
+  }
   const wanted = glob.split(".");
   const found = type.split(".");
   const isOpen = wanted.at(-1) === "*";

@@ -1,3 +1,5 @@
+import { show } from "./_show.ts";
+import { errorText } from "./error_text.ts";
 import type { Json } from "./json.ts";
 import type { Log } from "./log.ts";
 import type { Permissions } from "./kind.ts";
@@ -69,7 +71,7 @@ export class Snooze extends Error {
 
   /** Use {@linkcode snooze}. */
   constructor(delayMs: number) {
-    super(`Snoozed for ${delayMs} ms`);
+    super(`Snoozed for ${show(delayMs)} ms`);
     this.delayMs = delayMs;
   }
 }
@@ -85,8 +87,10 @@ export class Discard extends Error {
 
   /** Use {@linkcode discard}. */
   constructor(reason: string) {
-    super(reason);
-    this.reason = reason;
+    // Whoever writes no types may hand over the error that led to it.
+    const text = errorText(reason);
+    super(text);
+    this.reason = text;
   }
 }
 
@@ -126,5 +130,9 @@ export function isDiscard(thrown: unknown): thrown is Discard {
 }
 
 function mark(thrown: unknown): unknown {
-  return typeof thrown === "object" && thrown !== null ? Reflect.get(thrown, "millraceOutcome") : undefined;
+  try {
+    return typeof thrown === "object" && thrown !== null ? Reflect.get(thrown, "millraceOutcome") : undefined;
+  } catch {
+    // It throws when it is looked at, so it is neither.
+  }
 }

@@ -53,6 +53,7 @@ export interface Jobs {
    * @throws {InvalidOptionError} an option is out of its range, or the kind is a periodic's: `runPeriodic` runs it.
    * @throws {InvalidJsonError} the args are not JSON; nothing was sent.
    * @throws {InvalidArgsError} the args do not fit the kind's schema; nothing was sent.
+   * @throws {ArgsSchemaError} the kind's schema threw; nothing was sent.
    * @throws {TooLargeError} the args are above 1 MiB; nothing was sent.
    * @throws {TransactionConflictError} in REPEATABLE READ, when a concurrent transaction took the unique key.
    */

@@ -32,11 +32,12 @@ export function toJsonText(value: unknown, options: JsonTextOptions): string {
  * Reads JSON text and refuses what a JavaScript number would change: an integer beyond 2^53 that another
  * program stored. Reading it as a neighbouring number would point a handler at the wrong record.
  *
- * @throws {InvalidJsonError} naming the path and the digits.
+ * @throws {InvalidJsonError} naming the path and the digits; or it is no JSON text.
  */
 export function parseJsonText(text: string, name: string): Json {
+  const value = parsed(text, name);
   // An integer beyond 2^53 has 16 digits, so most texts need no second look.
-  if (!/\d{16}/.test(text)) return JSON.parse(text);
+  if (!/\d{16}/.test(text)) return value;
   const unsafe = unsafeNumbers(text, name)[0];
   if (unsafe !== undefined) {
     const { path, digits } = unsafe;
@@ -48,7 +49,15 @@ export function parseJsonText(text: string, name: string): Json {
       `the integer ${shown} is beyond 2^53 and a JavaScript number would change it, store it as a string`,
     );
   }
-  return JSON.parse(text);
+  return value;
+}
+
+function parsed(text: string, name: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new InvalidJsonError(name, `it is no JSON text (${errorText(error)})`, { cause: error });
+  }
 }
 
 const DIGITS_SHOWN_MAX = 40;

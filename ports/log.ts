@@ -1,3 +1,6 @@
+import { InvalidOptionError } from "./errors.ts";
+import { checkKeys } from "./known_keys.ts";
+
 /** Fields of a log line. Secrets and args are never among them. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
@@ -26,8 +29,19 @@ export interface LogOptions {
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
-/** A log that writes one JSON object a line: `time`, `level`, `event` and the fields. */
+/**
+ * A log that writes one JSON object a line: `time`, `level`, `event` and the fields.
+ *
+ * @throws {InvalidOptionError} an option is not as it should be.
+ */
 export function createLog(options: LogOptions): Log {
+  checkKeys("a log", options, ["write", "level"]);
+  if (typeof options.write !== "function") {
+    throw new InvalidOptionError("write", options.write, "a function of a line");
+  }
+  if (options.level !== undefined && !LEVELS.includes(options.level)) {
+    throw new InvalidOptionError("level", options.level, `one of ${LEVELS.join(", ")}`);
+  }
   const lowest = LEVELS.indexOf(options.level ?? "info");
   const at = (level: LogLevel) => (event: string, fields: LogFields = {}): void => {
     if (LEVELS.indexOf(level) < lowest) return;
@@ -36,6 +50,21 @@ export function createLog(options: LogOptions): Log {
     options.write(JSON.stringify({ ...head, ...fields, ...head }));
   };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+/**
+ * Checks that what was given for a log can be one. Else every line would be dropped without a word.
+ *
+ * @throws {InvalidOptionError} it lacks one of the four functions.
+ */
+export function checkLog(option: string, log: unknown): asserts log is Log {
+  const isObject = typeof log === "object" && log !== null || typeof log === "function";
+  if (isObject && LEVELS.every((level) => typeof Reflect.get(log, level) === "function")) return;
+  throw new InvalidOptionError(
+    option,
+    log,
+    `an object with ${LEVELS.map((level) => `${level}()`).join(", ")}`,
+  );
 }
 
 /** The same log, but a line that can't be written is dropped: no job is lost because nobody reads the log. */

@@ -1,4 +1,4 @@
-import { UndeclaredKindError } from "./errors.ts";
+import { InvalidOptionError, UndeclaredKindError } from "./errors.ts";
 import type { JobId } from "./job.ts";
 import type { CancelResult, EnqueueOptions, Jobs } from "./jobs.ts";
 import type { Json } from "./json.ts";
@@ -55,13 +55,20 @@ export interface TypedJobs<K extends TypedKind> {
  * ```
  */
 export function typedJobs<const K extends TypedKind>(jobs: Jobs, kinds: readonly K[]): TypedJobs<K> {
-  const names = new Set(kinds.map((kind) => kind.name as string));
+  if (!Array.isArray(kinds)) throw new InvalidOptionError("kinds", kinds, "a list of kinds");
+  const nameIn = (kind: string | TypedKind): string => typeof kind === "string" ? kind : kind?.name;
+  const names = new Set(kinds.map(nameIn));
   const nameOf = (kind: string | TypedKind): string => {
-    const name = typeof kind === "string" ? kind : kind.name;
+    const name = nameIn(kind);
     if (!names.has(name)) throw new UndeclaredKindError(name, names);
     return name;
   };
   return viewOf(jobs, nameOf);
+}
+
+function listOf<T>(requests: readonly T[]): readonly T[] {
+  if (Array.isArray(requests)) return requests;
+  throw new InvalidOptionError("requests", requests, "a list of { kind, args, ... }");
 }
 
 function viewOf<K extends TypedKind>(
@@ -74,9 +81,9 @@ function viewOf<K extends TypedKind>(
       await jobs.enqueue(nameOf(kind), args as Json, options),
     enqueueMany: async (requests) =>
       await jobs.enqueueMany(
-        requests.map((request) => ({
+        listOf(requests).map((request) => ({
           ...request,
-          kind: nameOf(request.kind),
+          kind: nameOf(request?.kind),
           args: request.args as Json,
         })),
       ),

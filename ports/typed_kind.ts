@@ -6,6 +6,9 @@ import {
   InvalidArgsError,
 } from "./args_schema.ts";
 import { discard, type Handler, type JobContext } from "./handler.ts";
+import { isArgsSchema, isRecord } from "./_declaration_faults.ts";
+import { show } from "./_show.ts";
+import { InvalidOptionError } from "./errors.ts";
 import type { Json } from "./json.ts";
 import type { Kind } from "./kind.ts";
 
@@ -56,6 +59,7 @@ export type TypedHandler<Schema extends ArgsSchema> = (
 export function defineKind<const Name extends string, Schema extends ArgsSchema>(
   spec: TypedKindSpec<Name, Schema>,
 ): TypedKind<Name, Schema> {
+  checkKind(spec);
   const { handler } = spec;
   return { ...spec, handler: typeof handler === "function" ? handlerOf(spec, handler) : handler };
 }
@@ -79,6 +83,10 @@ export function handlerOf<Schema extends ArgsSchema>(
   kind: { readonly name: string; readonly args: Schema },
   handler: TypedHandler<Schema>,
 ): Handler {
+  checkKind(kind);
+  if (typeof handler !== "function") {
+    throw new InvalidOptionError("handler", handler, `a function, for kind ${show(kind.name)}`);
+  }
   return async (args, ctx) => {
     let checked: ArgsOutput<Schema>;
     try {
@@ -88,6 +96,16 @@ export function handlerOf<Schema extends ArgsSchema>(
     }
     return await handler(checked, ctx);
   };
+}
+
+function checkKind(kind: { readonly name: string; readonly args: ArgsSchema }): void {
+  if (!isRecord(kind)) throw new InvalidOptionError("a kind", kind, "an object with name and args");
+  if (isArgsSchema(kind.args)) return;
+  throw new InvalidOptionError(
+    "args",
+    kind.args,
+    `a schema of a Standard Schema library, version 1, for kind ${show(kind.name)}`,
+  );
 }
 
 /** The args that jobs of a typed kind are enqueued with. */

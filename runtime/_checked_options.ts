@@ -1,4 +1,7 @@
 import {
+  checkKeys,
+  checkLog,
+  checkText,
   compose,
   type Composition,
   CompositionError,
@@ -10,6 +13,7 @@ import {
   type Schedule,
   UndeclaredQueueError,
 } from "../ports/mod.ts";
+import type { RuntimeOptions } from "./runtime.ts";
 import { resolveSettings, type Settings } from "./settings.ts";
 
 /** What is checked before anything is built of it. */
@@ -31,6 +35,49 @@ export function checkedOptions(options: CheckedOptions): { composition: Composit
   const { error } = composition;
   if (settings.ok || !(error instanceof CompositionError)) throw error;
   throw new CompositionError([...error.faults, errorText(settings.error)]);
+}
+
+const KEYS = Object.keys(
+  {
+    registrars: true,
+    queues: true,
+    store: true,
+    executor: true,
+    schedule: true,
+    services: true,
+    work: true,
+    settings: true,
+    name: true,
+    log: true,
+    onThreadLost: true,
+  } satisfies Record<keyof RuntimeOptions, true>,
+);
+
+/**
+ * Checks what a runtime is built of, its declarations and settings excepted.
+ *
+ * @throws {InvalidOptionError} naming the option, its value and what was expected.
+ */
+export function checkRuntimeOptions(options: RuntimeOptions): void {
+  checkKeys("the options of a runtime", options, KEYS);
+  const { store, executor, schedule, services, name, log, onThreadLost } = options;
+  const parts = [["store", store, "claim"], ["executor", executor, "run"], [
+    "schedule",
+    schedule,
+    "next",
+  ]] as const;
+  for (const [option, part, method] of parts) {
+    if (typeof (part as unknown as Record<string, unknown> | undefined)?.[method] === "function") continue;
+    throw new InvalidOptionError(option, part, `an object with ${method}()`);
+  }
+  if (services !== undefined && !Array.isArray(services)) {
+    throw new InvalidOptionError("services", services, "a list of services");
+  }
+  if (name !== undefined) checkText("name", name);
+  if (log !== undefined) checkLog("log", log);
+  if (onThreadLost !== undefined && typeof onThreadLost !== "function") {
+    throw new InvalidOptionError("onThreadLost", onThreadLost, "a function of the lost thread");
+  }
 }
 
 type Failed = { readonly ok: false; readonly error: unknown };
@@ -55,6 +102,9 @@ export function declaredOf(composition: Composition): Declared {
 /** Which queues this process works. */
 export function workedQueues(composition: Composition, asked: readonly string[] | undefined): string[] {
   const declared = [...composition.queues.keys()];
+  if (asked !== undefined && !Array.isArray(asked)) {
+    throw new InvalidOptionError("work", asked, "a list of names of queues");
+  }
   if (asked?.length === 0) throw new InvalidOptionError("work", "[]", "at least one queue");
   for (const queue of asked ?? []) {
     if (!composition.queues.has(queue)) throw new UndeclaredQueueError(queue, declared);

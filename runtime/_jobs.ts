@@ -11,7 +11,7 @@ import {
   type Store,
   type Tx,
 } from "../ports/mod.ts";
-import { newJob, newJobs } from "./_requests.ts";
+import { checkJobId, newJob, newJobs, requestOf } from "./_requests.ts";
 
 /** Enqueues and cancels inside one open transaction of the caller's. */
 export class JobsInTransaction implements Jobs {
@@ -31,7 +31,7 @@ export class JobsInTransaction implements Jobs {
   }
 
   async enqueue(kind: string, args?: Json, options?: EnqueueOptions): Promise<JobId> {
-    const job = newJob(this.#composition, { ...options, kind, args: args ?? null });
+    const job = newJob(this.#composition, requestOf(kind, args, options));
     const [id] = await this.#insert([job instanceof Promise ? await job : job]);
     return id!;
   }
@@ -41,6 +41,7 @@ export class JobsInTransaction implements Jobs {
   }
 
   async cancel(id: JobId): Promise<CancelResult> {
+    checkJobId(id);
     return await this.#store.cancel(id, this.#tx);
   }
 

@@ -5,10 +5,13 @@ import {
   checkText,
   type Composition,
   DELAY_MS_MAX,
+  type EnqueueOptions,
   type EnqueueRequest,
   InvalidOptionError,
   JOB_STATES,
   type JobFilter,
+  type JobId,
+  type Json,
   type Kind,
   LIST_LIMIT_MAX,
   type NewJob,
@@ -46,6 +49,30 @@ export function newJob(composition: Composition, request: EnqueueRequest): NewJo
   return checked instanceof Promise ? checked.then(() => job) : job;
 }
 
+/** What an enqueue was asked for, as a request. What does not belong to its options is refused here. */
+export function requestOf(
+  kind: string,
+  args: Json | undefined,
+  options: EnqueueOptions | undefined,
+): EnqueueRequest {
+  if (options === undefined) return { kind, args: args ?? null };
+  checkKeys("options of an enqueue", options, OPTION_KEYS);
+  return { ...options, kind, args: args ?? null };
+}
+
+/** Checks the id of a job: a number would name none, and look as if the job were gone. */
+export function checkJobId(id: JobId): void {
+  if (typeof id === "string" && id.length <= JOB_ID_LENGTH_MAX) return;
+  throw new InvalidOptionError(
+    "id",
+    id,
+    `the id of a job: a text of at most ${JOB_ID_LENGTH_MAX} characters`,
+  );
+}
+
+/** More than any store's ids have, and few enough for a signal. */
+const JOB_ID_LENGTH_MAX = 256;
+
 /**
  * Turns many requests into jobs.
  *
@@ -80,14 +107,8 @@ export function listFilter(filter: JobFilter): JobFilter & { readonly limit: num
   return { ...filter, limit };
 }
 
-const REQUEST_KEYS = [
-  "kind",
-  "args",
-  "runAt",
-  "uniqueByArgs",
-  "queue",
-  "priority",
-];
+const OPTION_KEYS = ["runAt", "uniqueByArgs", "queue", "priority"];
+const REQUEST_KEYS = ["kind", "args", ...OPTION_KEYS];
 const FILTER_KEYS = ["kind", "queue", "state", "args", "before", "limit"];
 
 /** Checks for how long is waited. */
@@ -102,14 +123,14 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 /** A periodic's jobs are enqueued by its ticks and by `runPeriodic`, one at a time. */
 function kindOf(composition: Composition, name: string): Kind {
   const kind = composition.kinds.get(name);
-  const isPeriodic = String(name).startsWith(PERIODIC_PREFIX);
+  const isPeriodic = typeof name === "string" && name.startsWith(PERIODIC_PREFIX);
   if (kind !== undefined && !isPeriodic) return kind;
   if (kind !== undefined) {
     const run = `runPeriodic(${JSON.stringify(name.slice(PERIODIC_PREFIX.length))})`;
     throw new InvalidOptionError("kind", name, `a kind that is no periodic's: ${run} runs that one`);
   }
   const declared = [...composition.kinds.keys()].filter((known) => !known.startsWith(PERIODIC_PREFIX));
-  throw new UndeclaredKindError(String(name), declared);
+  throw new UndeclaredKindError(name, declared);
 }
 
 function queueOf(composition: Composition, kind: Kind, asked: string | undefined): string {

@@ -1,5 +1,6 @@
 import {
   type CancelResult,
+  checkText,
   type Composition,
   CompositionError,
   type CompositionInput,
@@ -9,6 +10,7 @@ import {
   type Executor,
   type ExecutorStats,
   guardLog,
+  InvalidOptionError,
   isFinal,
   type JobDetail,
   type JobFilter,
@@ -35,7 +37,7 @@ import {
   UndeclaredQueueError,
   type WaitResult,
 } from "../ports/mod.ts";
-import { checkedOptions, declaredOf, workedQueues } from "./_checked_options.ts";
+import { checkedOptions, checkRuntimeOptions, declaredOf, workedQueues } from "./_checked_options.ts";
 import { levelOf } from "./_level_of.ts";
 import { Gatherer } from "./_gatherer.ts";
 import { Heart } from "./_heart.ts";
@@ -45,7 +47,7 @@ import { Leader } from "./_leader.ts";
 import { overviewOf } from "./_overview.ts";
 import { periodicJob, Periodics } from "./_periodics.ts";
 import { Progress } from "./_progress.ts";
-import { listFilter, newJob, newJobs, waitMs } from "./_requests.ts";
+import { checkJobId, listFilter, newJob, newJobs, requestOf, waitMs } from "./_requests.ts";
 import { type Settled, Settler } from "./_settler.ts";
 import { Signaller } from "./_signaller.ts";
 import { SuspectTurn } from "./_suspects.ts";
@@ -140,6 +142,7 @@ class StoreRuntime implements WorkingRuntime {
   #calls = new Set<Promise<unknown>>();
 
   constructor(options: RuntimeOptions) {
+    checkRuntimeOptions(options);
     const { store, executor, schedule } = options;
     const log = guardLog(options.log ?? silentLog);
     const { composition, settings } = checkedOptions(options);
@@ -222,7 +225,7 @@ class StoreRuntime implements WorkingRuntime {
   }
 
   async enqueue(kind: string, args?: Json, options?: EnqueueOptions): Promise<JobId> {
-    const made = newJob(this.composition, { ...options, kind, args: args ?? null });
+    const made = newJob(this.composition, requestOf(kind, args, options));
     const job = made instanceof Promise ? await made : made;
     if (job.unique) return (await this.#insert([job]))[0]!;
     const { id } = await this.#track(() => this.#gatherer.insert(job));
@@ -235,6 +238,7 @@ class StoreRuntime implements WorkingRuntime {
   }
 
   async cancel(id: JobId): Promise<CancelResult> {
+    checkJobId(id);
     const result = await this.#track(() => this.#store.cancel(id));
     if (result.result === "requested") {
       this.#cancelHere(id);
@@ -245,6 +249,7 @@ class StoreRuntime implements WorkingRuntime {
   }
 
   async overview(kind?: string): Promise<Overview> {
+    if (kind !== undefined) checkText("kind", kind);
     return overviewOf(await this.#track(() => this.#store.counts(kind)), this.composition, kind);
   }
 
@@ -254,10 +259,12 @@ class StoreRuntime implements WorkingRuntime {
   }
 
   async get(id: JobId): Promise<JobDetail | null> {
+    checkJobId(id);
     return await this.#track(() => this.#store.get(id));
   }
 
   async retry(id: JobId): Promise<void> {
+    checkJobId(id);
     this.#ready(await this.#track(() => this.#store.retry(id)));
   }
 
@@ -293,6 +300,7 @@ class StoreRuntime implements WorkingRuntime {
   }
 
   async wait(id: JobId, maxMs: number): Promise<WaitResult> {
+    checkJobId(id);
     const boundMs = waitMs(maxMs);
     this.#assertOpen();
     this.#listen().catch((error) => {
@@ -317,6 +325,9 @@ class StoreRuntime implements WorkingRuntime {
   }
 
   stop(graceMs: number = this.#settings.stopGraceMs): Promise<void> {
+    if (typeof graceMs !== "number" || !(graceMs >= 0)) {
+      return Promise.reject(new InvalidOptionError("graceMs", graceMs, "ms, 0 or more"));
+    }
     return this.#stopping ??= this.#stop(graceMs);
   }
 

@@ -1,4 +1,4 @@
-import { DELAY_MS_MAX, InvalidOptionError } from "../ports/mod.ts";
+import { checkKeys, DELAY_MS_MAX, InvalidOptionError } from "../ports/mod.ts";
 
 /** The runtime's times and sizes. Every one has a default that suits production; tests make them shorter. */
 export interface Settings {
@@ -63,10 +63,8 @@ const ZERO_IS_FINE: ReadonlySet<string> = new Set([
  * @throws {InvalidOptionError} naming the setting, its value and what was expected.
  */
 export function resolveSettings(given: Partial<Settings> = {}): Settings {
+  checkKeys("settings", given, Object.keys(DEFAULT_SETTINGS));
   for (const [name, value] of Object.entries(given)) {
-    if (!(name in DEFAULT_SETTINGS)) {
-      throw new InvalidOptionError("settings", name, `one of ${Object.keys(DEFAULT_SETTINGS).join(", ")}`);
-    }
     const min = ZERO_IS_FINE.has(name) ? 0 : 1;
     if (typeof value !== "number" || !(value >= min && value <= DELAY_MS_MAX)) {
       throw new InvalidOptionError(`settings.${name}`, value, `a number from ${min} to ${DELAY_MS_MAX}`);

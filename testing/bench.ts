@@ -58,8 +58,9 @@ export class TestBench implements AsyncDisposable {
   constructor(options: TestBenchOptions) {
     checkKeys("a test bench", options, ["registrars", "queues", "now", "log"]);
     const { registrars, queues, log = silentLog } = options;
-    this.#nowMs = (options.now ?? new Date()).getTime();
-    if (Number.isNaN(this.#nowMs)) throw new InvalidOptionError("now", options.now, "a valid Date");
+    const now = options.now ?? new Date();
+    this.#nowMs = now instanceof Date ? now.getTime() : NaN;
+    if (Number.isNaN(this.#nowMs)) throw new InvalidOptionError("now", now, "a valid Date");
     this.#store = createMemoryStore({ clock: () => this.#nowMs });
     this.runtime = createMemoryRuntime({
       store: this.#store,

@@ -3,6 +3,9 @@ import {
   type Attempt,
   type AttemptObserver,
   type CallOptions,
+  checkKeys,
+  checkLog,
+  checkText,
   type Executor,
   type ExecutorStart,
   type ExecutorStats,
@@ -31,6 +34,21 @@ export function createExecutor(options: ExecutorOptions): Executor {
   return new LocalExecutor(options);
 }
 
+const KEYS = Object.keys(
+  {
+    log: true,
+    completion: true,
+    threads: true,
+    jobsPerThread: true,
+    graceMs: true,
+    memoryWatchMs: true,
+    hostIdleMs: true,
+    standstillMs: true,
+    output: true,
+    config: true,
+  } satisfies Record<keyof ExecutorOptions, true>,
+);
+
 /** Where an attempt runs. Its key is the key that it has there, times their number, plus this. */
 const PLACE = { inline: 0, threads: 1, hosts: 2 } as const;
 const PLACES = 3;
@@ -45,6 +63,13 @@ class LocalExecutor implements Executor {
   #stopped = false;
 
   constructor(options: ExecutorOptions) {
+    checkKeys("the options of an executor", options, KEYS);
+    checkLog("log", options.log);
+    const { output, config } = options;
+    if (output !== undefined && typeof output !== "function") {
+      throw new InvalidOptionError("output", output, "a function of a line");
+    }
+    if (config !== undefined) checkText("config", config);
     const threads = inRange("threads", options.threads ?? navigator.hardwareConcurrency, 1, 256);
     const jobsPerThread = inRange("jobsPerThread", options.jobsPerThread ?? 1000, 1, 10_000);
     const graceMs = inRange("graceMs", options.graceMs ?? 2000, 0, 24 * 60 * 60 * 1000);

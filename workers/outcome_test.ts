@@ -13,6 +13,9 @@ Deno.test("outcomeOfThrown() keeps a snooze within its bounds", () => {
 
 Deno.test("outcomeOfThrown() knows a discard of another realm by its mark", () => {
   assertEquals(outcomeOfThrown(discard("gone")), { type: "discarded", reason: "gone" });
+  // The error that led to it, where a text is asked for.
+  const reason = new Error("gone") as unknown as string;
+  assertEquals(outcomeOfThrown(discard(reason)), { type: "discarded", reason: "gone" });
   assertEquals(outcomeOfThrown({ millraceOutcome: "discard", reason: "gone" }), {
     type: "discarded",
     reason: "gone",

@@ -8,7 +8,9 @@ import type {
 } from "../../ports/database.ts";
 import { DatabaseUnavailableError, InvalidOptionError } from "../../ports/errors.ts";
 import { quoteIdentifier } from "../../ports/identifier.ts";
-import { type Log, silentLog } from "../../ports/log.ts";
+import { checkKeys } from "../../ports/known_keys.ts";
+import { checkLog, type Log, silentLog } from "../../ports/log.ts";
+import { checkText } from "../../ports/text.ts";
 import type { TxParam, TxRow } from "../../ports/tx.ts";
 import type { Client, ClientOptions } from "./client.ts";
 import { ConnectionPool } from "./connection_pool.ts";
@@ -40,6 +42,20 @@ export interface PostgresDatabaseOptions {
   readonly listen?: "auto" | "off";
 }
 
+const KEYS = Object.keys(
+  {
+    url: true,
+    schema: true,
+    poolSize: true,
+    log: true,
+    acquireTimeoutMs: true,
+    connectTimeoutMs: true,
+    preparedStatements: true,
+    session: true,
+    listen: true,
+  } satisfies Record<keyof PostgresDatabaseOptions, true>,
+);
+
 const END_GRACE_MS = 5000;
 /** The most statements whose text with the schema's name is kept. Ours are fewer. */
 const STATEMENTS_MAX = 500;
@@ -55,6 +71,7 @@ export class PostgresDatabase implements Database {
   readonly #statements: Map<string, string> = new Map();
 
   private constructor(options: PostgresDatabaseOptions) {
+    checkOptions(options);
     this.schema = options.schema ?? "millrace";
     checkSchemaName(this.schema);
     checkUrl(options.url);
@@ -216,8 +233,27 @@ export class PostgresDatabase implements Database {
   }
 }
 
+function checkOptions(options: PostgresDatabaseOptions): void {
+  checkKeys("the options of a database", options, KEYS);
+  const { log, preparedStatements, session, listen } = options;
+  if (log !== undefined) checkLog("log", log);
+  if (preparedStatements !== undefined && typeof preparedStatements !== "boolean") {
+    throw new InvalidOptionError("preparedStatements", preparedStatements, "true or false");
+  }
+  if (listen !== undefined && listen !== "auto" && listen !== "off") {
+    throw new InvalidOptionError("listen", listen, '"auto" or "off"');
+  }
+  if (session === undefined) return;
+  if (typeof session !== "object" || session === null || Array.isArray(session)) {
+    throw new InvalidOptionError("session", session, "parameters of PostgreSQL and their values, as texts");
+  }
+  for (const [name, value] of Object.entries(session)) checkText(`session.${name}`, value);
+}
+
 function checkTimeout(option: string, ms: number): void {
-  if (!(ms > 0 && ms < 2 ** 31)) throw new InvalidOptionError(option, ms, "ms above 0 and below 2^31");
+  if (typeof ms !== "number" || !(ms > 0 && ms < 2 ** 31)) {
+    throw new InvalidOptionError(option, ms, "ms above 0 and below 2^31");
+  }
 }
 
 function checkUrl(url: string): void {

@@ -108,6 +108,9 @@ export class PostgresStore implements Store {
 
   /** Use {@linkcode createPostgresStore}. */
   constructor(options: PostgresStoreOptions) {
+    if (typeof options !== "object" || options === null) {
+      throw new InvalidOptionError("the options of a store of type", typeof options, "an object with a url");
+    }
     const poolSize = options.poolSize ?? POOL_SIZE_DEFAULT;
     if (!Number.isInteger(poolSize)) throw new InvalidOptionError("poolSize", poolSize, "an integer");
     if (poolSize < POOL_SIZE_MIN) throw new PoolTooSmallError(poolSize, POOL_SIZE_MIN);

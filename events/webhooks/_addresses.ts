@@ -40,6 +40,7 @@ export const REFUSED_IPV6: readonly string[] = [
   "fd00:ec2::254",
 ];
 
+const RANGE_SHOWN_MAX = 100;
 const refusedIpv4 = REFUSED_IPV4.map(parseRange);
 const globalUnicast = ipaddr.parseCIDR("2000::/3");
 
@@ -51,14 +52,16 @@ export function parseAddress(text: string): Address | null {
 
 /** Reads `10.1.0.0/16`, or an address alone. */
 export function parseRange(text: string): Range {
-  const [head = "", bits, ...more] = text.split("/");
+  const [head = "", bits, ...more] = typeof text === "string" ? text.split("/") : [];
   const address = parseAddress(head);
   const length = address?.kind() === "ipv4" ? 32 : 128;
   const prefix = bits === undefined ? length : /^\d{1,3}$/.test(bits) ? Number(bits) : NaN;
   if (address === null || more.length > 0 || !(prefix <= length)) {
     throw new TypeError(
       `Cannot use ${
-        JSON.stringify(text)
+        typeof text === "string"
+          ? JSON.stringify(text.slice(0, RANGE_SHOWN_MAX))
+          : `a value of type ${typeof text}`
       } as a range of addresses: expected 10.1.0.0/16, 127.0.0.1, fd00::/8, ...`,
     );
   }

@@ -1,4 +1,6 @@
 import {
+  checkKeys,
+  checkText as checkStorable,
   type Database,
   type EventType,
   InvalidOptionError,
@@ -25,6 +27,7 @@ import type { EgressGuard } from "./guard.ts";
 
 const TEXT_LENGTH_MAX = 500;
 const GLOBS_MAX = 100;
+const SHOWN_LENGTH_MAX = 200;
 const OVERLAP_MS_DEFAULT = 24 * 60 * 60 * 1000;
 const OVERLAP_MS_MAX = 30 * OVERLAP_MS_DEFAULT;
 /** How many secrets sign at once at most: the newest, and those that are in their overlap. */
@@ -164,11 +167,13 @@ export class Endpoints {
 
   /** As `Webhooks.list`. */
   async list(ownerId: string | undefined): Promise<Endpoint[]> {
+    if (ownerId !== undefined) checkStorable("ownerId", ownerId);
     return (await this.#options.database.query(LIST, [ownerId ?? null])).map(endpointOf);
   }
 
   /** As `Webhooks.get`. */
   async get(id: string): Promise<Endpoint> {
+    checkStorable("id", id);
     const [row] = UUID.test(id) ? await this.#options.database.query(GET, [id]) : [];
     if (row === undefined) throw new EndpointNotFoundError(id);
     return endpointOf(row);
@@ -176,7 +181,7 @@ export class Endpoints {
 
   /** As `Webhooks.create`. */
   async create(draft: EndpointDraft): Promise<EndpointSecret> {
-    checkKeys(draft, DRAFT_KEYS);
+    checkMembers(draft, DRAFT_KEYS);
     const { description = "", ownerId = null, signature = "v1", ordered = false } = draft;
     const url = await this.#checkedUrl(draft.url);
     this.#checkGlobs(draft.eventTypes);
@@ -202,7 +207,7 @@ export class Endpoints {
 
   /** As `Webhooks.update`. */
   async update(id: string, changes: EndpointChanges): Promise<Endpoint> {
-    checkKeys(changes, CHANGE_KEYS);
+    checkMembers(changes, CHANGE_KEYS);
     const url = changes.url === undefined ? null : await this.#checkedUrl(changes.url);
     if (changes.eventTypes !== undefined) this.#checkGlobs(changes.eventTypes);
     if (changes.description !== undefined) checkText("description", changes.description);
@@ -225,7 +230,7 @@ export class Endpoints {
     id: string,
     { overlapMs = OVERLAP_MS_DEFAULT, signature }: { overlapMs?: number; signature?: "v1" | "v1a" },
   ): Promise<EndpointSecret> {
-    if (!(overlapMs >= 0 && overlapMs <= OVERLAP_MS_MAX)) {
+    if (typeof overlapMs !== "number" || !(overlapMs >= 0 && overlapMs <= OVERLAP_MS_MAX)) {
       throw new InvalidOptionError("overlapMs", overlapMs, `ms from 0 to ${OVERLAP_MS_MAX} (30 days)`);
     }
     const next = signature ?? (await this.get(id)).signature;
@@ -263,18 +268,15 @@ export class Endpoints {
 
   /** As `Webhooks.deliveries`. */
   async deliveries(filter: DeliveryFilter): Promise<Delivery[]> {
+    checkKeys("a filter", filter, FILTER_KEYS);
     const { endpointId, state, before, limit = 50 } = filter;
-    const unknown = unknownKey(filter, FILTER_KEYS);
-    if (unknown !== undefined) throw new InvalidOptionError("a filter with", unknown, FILTER_KEYS.join(", "));
     if (state !== undefined && !STATES.includes(state)) {
       throw new InvalidOptionError("state", state, `one of ${STATES.join(", ")}`);
     }
     if (!Number.isInteger(limit) || limit < 1 || limit > LIST_LIMIT_MAX) {
       throw new InvalidOptionError("limit", limit, `an integer from 1 to ${LIST_LIMIT_MAX}`);
     }
-    if (before !== undefined && !/^\d{1,18}$/.test(before)) {
-      throw new InvalidOptionError("before", before, "the id of a delivery");
-    }
+    if (before !== undefined) checkDeliveryId("before", before);
     await this.get(endpointId);
     const rows = await this.#options.database.query(DELIVERIES, [
       endpointId,
@@ -299,6 +301,7 @@ export class Endpoints {
   }
 
   async #change(id: string, text: string, params: readonly (string | number | null)[]): Promise<void> {
+    checkStorable("id", id);
     const rows = UUID.test(id) ? await this.#options.database.query(text, [id, ...params]) : [];
     if (rows.length === 0) throw new EndpointNotFoundError(id);
   }
@@ -335,20 +338,34 @@ export class Endpoints {
       const known = types.map((type) => JSON.stringify(type)).join(", ") || "none";
       throw new InvalidEndpointError(
         "eventTypes",
-        `${JSON.stringify(glob)} matches no event type that is exposed to webhooks, exposed are ${known}`,
+        `${
+          typeof glob === "string"
+            ? JSON.stringify(glob.slice(0, SHOWN_LENGTH_MAX))
+            : `a glob of type ${typeof glob}`
+        } matches no event type that is exposed to webhooks, exposed are ${known}`,
       );
     }
   }
 }
 
 /** Whoever writes `owner` for `ownerId` would hand everybody's events to one of them. */
-function checkKeys(given: EndpointDraft | EndpointChanges, known: readonly string[]): void {
+function checkMembers(given: EndpointDraft | EndpointChanges, known: readonly string[]): void {
   if (typeof given !== "object" || given === null) {
     throw new InvalidEndpointError("value", `expected an object of ${known.join(", ")}`);
   }
   const unknown = unknownKey(given, known);
   if (unknown === undefined) return;
   throw new InvalidEndpointError(unknown, `there is no such member here, expected ${known.join(", ")}`);
+}
+
+/**
+ * Checks what names a delivery.
+ *
+ * @throws {InvalidOptionError} it is no id of one.
+ */
+export function checkDeliveryId(option: string, id: string): void {
+  if (typeof id === "string" && /^\d{1,18}$/.test(id)) return;
+  throw new InvalidOptionError(option, id, "the id of a delivery");
 }
 
 function checkText(field: string, text: string): void {
@@ -364,5 +381,10 @@ function checkFlag(field: string, value: boolean): void {
 
 function checkSignature(signature: string): void {
   if (signature === "v1" || signature === "v1a") return;
-  throw new InvalidEndpointError("signature", `${JSON.stringify(signature)} is none, expected "v1" or "v1a"`);
+  throw new InvalidEndpointError(
+    "signature",
+    `${
+      typeof signature === "string" ? JSON.stringify(signature.slice(0, SHOWN_LENGTH_MAX)) : typeof signature
+    } is none, expected "v1" or "v1a"`,
+  );
 }

@@ -36,7 +36,7 @@ export function parseSecret(text: string): Secret {
   }
   const prefix = [SYMMETRIC_PREFIX, PRIVATE_PREFIX, PUBLIC_PREFIX].find((prefix) => text.startsWith(prefix));
   if (prefix === undefined) {
-    throw new TypeError("Cannot use a secret that begins with none of whsec_, whpk_, whsk_");
+    throw new TypeError("Cannot use a secret: expected one that begins with whsec_, whpk_ or whsk_");
   }
   const bytes = fromBase64(text.slice(prefix.length));
   if (bytes === null) throw new TypeError(`Cannot use a ${prefix} secret: what follows is not base64`);

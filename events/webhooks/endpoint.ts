@@ -136,6 +136,8 @@ export interface ReplayRequest {
   readonly limit?: number;
 }
 
+const ID_SHOWN_MAX = 100;
+
 /** There is no endpoint of this id. */
 export class EndpointNotFoundError extends Error {
   /** The name of the class. */
@@ -145,7 +147,7 @@ export class EndpointNotFoundError extends Error {
 
   /** Names the id. */
   constructor(endpointId: string) {
-    super(`There is no webhook endpoint ${JSON.stringify(endpointId)}`);
+    super(`There is no webhook endpoint ${JSON.stringify(endpointId.slice(0, ID_SHOWN_MAX))}`);
     this.endpointId = endpointId;
   }
 }

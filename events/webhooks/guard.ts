@@ -1,5 +1,5 @@
 import { lookup } from "node:dns/promises";
-import { InvalidOptionError, unknownKey } from "../../ports/mod.ts";
+import { checkKeys, InvalidOptionError } from "../../ports/mod.ts";
 import { isPublic, parseAddress, parseRange, type Range, rangeHolds } from "./_addresses.ts";
 import { deniedHosts } from "./_denied.ts";
 import { parseTarget, type Target } from "./_target.ts";
@@ -57,16 +57,23 @@ export class EgressGuard {
    * @throws {InvalidOptionError} an option is unknown, or an allowed port is none.
    */
   constructor(options: EgressOptions = {}) {
-    const unknown = unknownKey(options, OPTION_KEYS);
-    if (unknown !== undefined) {
-      throw new InvalidOptionError("egress", unknown, `one of ${OPTION_KEYS.join(", ")}`);
+    checkKeys("egress", options, OPTION_KEYS);
+    const { allowHttp = false, allowPorts = [], allowAddresses = [], resolve = systemResolver } = options;
+    // A text such as "false" would let them through.
+    if (typeof allowHttp !== "boolean") throw new InvalidOptionError("allowHttp", allowHttp, "true or false");
+    if (!Array.isArray(allowPorts)) throw new InvalidOptionError("allowPorts", allowPorts, "a list of ports");
+    if (!Array.isArray(allowAddresses)) {
+      throw new InvalidOptionError("allowAddresses", allowAddresses, "a list of addresses and ranges");
     }
-    this.#allowHttp = options.allowHttp ?? false;
-    this.#allowPorts = options.allowPorts ?? [];
+    if (typeof resolve !== "function") {
+      throw new InvalidOptionError("resolve", resolve, "a function of a host name");
+    }
+    this.#allowHttp = allowHttp;
+    this.#allowPorts = allowPorts;
     const bad = this.#allowPorts.find((port) => !Number.isInteger(port) || port < 1 || port > 65535);
     if (bad !== undefined) throw new InvalidOptionError("allowPorts", bad, "integers from 1 to 65,535");
-    this.#allowed = (options.allowAddresses ?? []).map(parseRange);
-    this.#resolve = options.resolve ?? systemResolver;
+    this.#allowed = allowAddresses.map(parseRange);
+    this.#resolve = resolve;
   }
 
   /** What the sending process is denied by its permissions: a second wall. */

@@ -1,4 +1,4 @@
-import { DELAY_MS_MAX, InvalidOptionError, unknownKey } from "../../ports/mod.ts";
+import { checkKeys, DELAY_MS_MAX, InvalidOptionError } from "../../ports/mod.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -74,9 +74,7 @@ const BOUNDS: { readonly [Name in Exclude<keyof WebhookSettings, "scheduleMs">]:
  * @throws {InvalidOptionError} a setting is unknown or out of its range.
  */
 export function resolveWebhookSettings(given: Partial<WebhookSettings> = {}): WebhookSettings {
-  const known = Object.keys(DEFAULT_WEBHOOK_SETTINGS);
-  const unknown = unknownKey(given, known);
-  if (unknown !== undefined) throw new InvalidOptionError("settings", unknown, `one of ${known.join(", ")}`);
+  checkKeys("settings", given, Object.keys(DEFAULT_WEBHOOK_SETTINGS));
   const settings = { ...DEFAULT_WEBHOOK_SETTINGS, ...given };
   for (const [name, [min, max]] of Object.entries(BOUNDS)) {
     const value = settings[name as keyof typeof BOUNDS];
@@ -99,7 +97,7 @@ export function resolveWebhookSettings(given: Partial<WebhookSettings> = {}): We
   }
   if (
     !Array.isArray(scheduleMs) || scheduleMs.length === 0 ||
-    !scheduleMs.every((ms) => ms >= 0 && ms <= DELAY_MS_MAX)
+    !scheduleMs.every((ms) => typeof ms === "number" && ms >= 0 && ms <= DELAY_MS_MAX)
   ) {
     throw new InvalidOptionError(
       "scheduleMs",

@@ -117,7 +117,11 @@ export class WebhookVerifier {
    */
   constructor(secrets: string | readonly string[], options: WebhookVerifierOptions = {}) {
     const texts = typeof secrets === "string" ? [secrets] : secrets;
+    if (!Array.isArray(texts)) {
+      throw new TypeError(`Cannot use secrets of type ${typeof secrets}: expected a text or a list of texts`);
+    }
     if (texts.length === 0) throw new TypeError("Cannot verify without a secret: none was given");
+    checkOptions(options);
     this.#keys = texts.map((text) => {
       const secret = parseSecret(text);
       const key = verifyingKey(secret);
@@ -219,7 +223,7 @@ function header({ headers }: Request | ReceivedWebhook, name: string): string {
     const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
     value = typeof found === "object" ? found[0] : found;
   }
-  if (value === null || value === undefined || value === "") {
+  if (typeof value !== "string" || value === "") {
     throw new WebhookVerificationError("missing header", `${name} is not there`);
   }
   return value;
@@ -234,7 +238,24 @@ function parseSignatures(text: string): { version: string; signature: Uint8Array
   });
 }
 
+const OPTION_KEYS = ["toleranceS", "maxBytes", "now"];
+
+function checkOptions(options: WebhookVerifierOptions): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw new TypeError(`Cannot use options of type ${typeof options}: expected an object`);
+  }
+  const unknown = Object.keys(options).find((key) => !OPTION_KEYS.includes(key));
+  if (unknown !== undefined) {
+    throw new TypeError(
+      `Cannot use options with ${JSON.stringify(unknown)}: expected ${OPTION_KEYS.join(", ")}`,
+    );
+  }
+  if (options.now === undefined || typeof options.now === "function") return;
+  throw new TypeError(`Cannot use now of type ${typeof options.now}: expected a function that returns ms`);
+}
+
 function inRange(option: string, value: number): number {
   if (Number.isFinite(value) && value >= 0) return value;
-  throw new RangeError(`Cannot use ${option} ${value}: expected a number from 0`);
+  const shown = typeof value === "number" ? value : `of type ${typeof value}`;
+  throw new RangeError(`Cannot use ${option} ${shown}: expected a number from 0`);
 }

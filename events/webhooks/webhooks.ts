@@ -1,4 +1,5 @@
 import {
+  checkKeys,
   type EventType,
   InvalidOptionError,
   type JobId,
@@ -6,13 +7,12 @@ import {
   type Parts,
   type Registrar,
   RuntimeStateError,
-  unknownKey,
 } from "../../ports/mod.ts";
 import { Attempts } from "./_attempt.ts";
 import { deliverHandler } from "./_deliver.ts";
 import { Deliveries } from "./_delivery.ts";
 import { EndpointHealth } from "./_endpoint_health.ts";
-import { Endpoints } from "./_endpoints.ts";
+import { checkDeliveryId, Endpoints } from "./_endpoints.ts";
 import { FANOUT_SUBSCRIPTION, fanOutHandler } from "./_fan_out.ts";
 import { JOBLESS_PERIODIC, joblessHandler } from "./_jobless.ts";
 import { KEY_VARIABLE, KeyRing } from "./_key_ring.ts";
@@ -107,10 +107,7 @@ export class Webhooks {
    * @throws {TypeError} an allowed range of addresses can't be read.
    */
   constructor(options: WebhooksOptions = {}) {
-    const unknown = unknownKey(options, OPTION_KEYS);
-    if (unknown !== undefined) {
-      throw new InvalidOptionError("webhooks", unknown, `one of ${OPTION_KEYS.join(", ")}`);
-    }
+    checkKeys("webhooks", options, OPTION_KEYS);
     checkIsolation(options.isolation);
     this.#options = options;
     this.#settings = resolveWebhookSettings(options.settings);
@@ -120,6 +117,7 @@ export class Webhooks {
 
   /** All endpoints, oldest first, or those of one owner. */
   async list(filter: { readonly ownerId?: string } = {}): Promise<Endpoint[]> {
+    checkKeys("a filter", filter, ["ownerId"]);
     return await this.#use().endpoints.list(filter.ownerId);
   }
 
@@ -170,6 +168,7 @@ export class Webhooks {
     id: string,
     options: { readonly overlapMs?: number; readonly signature?: "v1" | "v1a" } = {},
   ): Promise<EndpointSecret> {
+    checkKeys("a rotation", options, ["overlapMs", "signature"]);
     return await this.#use().endpoints.rotateSecret(id, options);
   }
 
@@ -210,9 +209,7 @@ export class Webhooks {
    */
   async redeliver(id: string, deliveryId?: string): Promise<number> {
     const { parts, endpoints } = this.#use();
-    if (deliveryId !== undefined && !/^\d{1,18}$/.test(deliveryId)) {
-      throw new InvalidOptionError("deliveryId", deliveryId, "the id of a delivery");
-    }
+    if (deliveryId !== undefined) checkDeliveryId("deliveryId", deliveryId);
     checkEnabled(await endpoints.get(id));
     return await redeliver(parts, id, deliveryId ?? null);
   }
@@ -230,8 +227,7 @@ export class Webhooks {
     request: ReplayRequest,
   ): Promise<{ readonly replayId: string; readonly jobId: JobId }> {
     const { parts, endpoints } = this.#use();
-    const unknown = unknownKey(request, REPLAY_KEYS);
-    if (unknown !== undefined) throw new InvalidOptionError("a replay with", unknown, REPLAY_KEYS.join(", "));
+    checkKeys("a replay", request, REPLAY_KEYS);
     const { since, until, limit = REPLAY_DEFAULT } = request;
     if (!Number.isInteger(limit) || limit < 1 || limit > REPLAY_MAX) {
       throw new InvalidOptionError("limit", limit, `an integer from 1 to ${REPLAY_MAX}`);
