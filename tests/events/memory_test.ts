@@ -164,8 +164,12 @@ Deno.test("in memory the database of the parts says that there is none", async (
 });
 
 Deno.test("a setting of events out of its range is refused at construction", () => {
-  const options = { url: "postgres://localhost/x", registrars: [], log: silentLog };
-  assertThrows(() => createRuntime({ ...options, events: { sweepMs: 0 } }), RangeError, "events.sweepMs");
+  const options = { registrars: [], log: silentLog };
+  assertThrows(
+    () => createRuntime({ ...options, url: "postgres://localhost/x", events: { sweepMs: 0 } }),
+    RangeError,
+    "events.sweepMs",
+  );
   assertThrows(
     () => createMemoryRuntime({ ...options, events: { sweeps: 1 } as object }),
     RangeError,

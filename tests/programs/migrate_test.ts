@@ -82,7 +82,7 @@ Deno.test("--print-sql prints what people can run themselves, and the runtime ac
 Deno.test("the migrate program names what it can't use, and helps", async () => {
   const wrong = await run("--down", "one");
   assertEquals((await wrong.end()).code, 2);
-  assertStringIncludes(wrong.stderr, "--down one: expected an integer");
+  assertStringIncludes(wrong.stderr, '--down "one": expected an integer');
   assertEquals((await (await run("--print-sql", "--down", "3")).end()).code, 2);
   for (const schema of ["information_schema", "pg_catalog"]) {
     for (const more of [[], ["--down", "0"], ["--print-sql"]]) {

@@ -49,7 +49,7 @@ Deno.test("operations before a runtime is built, and bad options, say what is wr
     [{ egress: { allowAddress: ["10.0.0.1"] } }, "allowAddress"],
   ];
   for (const [options, name] of misspelt) {
-    assertThrows(() => new Webhooks(options), InvalidOptionError, `"${name}": expected one of`);
+    assertThrows(() => new Webhooks(options), InvalidOptionError, `"${name}": expected `);
   }
 });
 

@@ -41,8 +41,10 @@ export function buildProcess(
     // A tenth of a second is what ten of them are otherwise.
     settings: { scheduleMs: [50, 100, 200], probeMs: 200, ...given.settings },
   });
+  const { url, schema } = place;
   const runtime = createRuntime({
-    ...place,
+    url,
+    schema,
     registrars: [{ eventTypes: TYPES }, webhooks.registrar],
     queues: [{ name: "webhook", concurrency }],
     settings: {
