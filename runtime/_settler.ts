@@ -13,7 +13,8 @@ import { within } from "./_within.ts";
 /** The most runs that one statement ends. */
 const BATCH_MAX = 1000;
 const RETRY_FIRST_MS = 100;
-const RETRY_LONGEST_MS = 5000;
+/** As often as claims are tried: nothing begins before an end is written. */
+const RETRY_LONGEST_MS = 1000;
 /** When to come back for rows that another transaction held: soon, then less and less often. */
 const LOCKED_FIRST_MS = 50;
 const LOCKED_LONGEST_MS = 1000;
@@ -58,6 +59,7 @@ export class Settler {
   #flight: Promise<void> | undefined;
   #unsettled = 0;
   #idle: (() => void)[] = [];
+  #failing = false;
   #abandoned = false;
 
   constructor(options: SettlerOptions) {
@@ -67,6 +69,11 @@ export class Settler {
   /** How many are not written yet. */
   get backlog(): number {
     return this.#unsettled;
+  }
+
+  /** Whether the last write failed and is tried again. Whatever ends meanwhile is lost with this process. */
+  get failing(): boolean {
+    return this.#failing;
   }
 
   /** Writes the end of a run. */
@@ -109,6 +116,7 @@ export class Settler {
         return await this.#writeOnce(batch);
       } catch (error) {
         if (error instanceof RefusedValueError) return await this.#isolate(batch, error);
+        this.#failing = true;
         this.#options.log[levelOf(pauseMs > RETRY_FIRST_MS)]("ends of runs not written, trying again", {
           runs: batch.length,
           inMs: pauseMs,
@@ -143,6 +151,7 @@ export class Settler {
       this.#options.owner(),
       batch.map((each) => each.settlement),
     );
+    this.#failing = false;
     if (!states.includes("locked")) this.#lockedPauseMs = LOCKED_FIRST_MS;
     batch.forEach((request, index) => {
       const state = states[index] ?? "fenced";

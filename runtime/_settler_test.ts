@@ -44,11 +44,12 @@ Deno.test("Settler writes what ends within a few ms in one statement", async () 
 Deno.test("Settler sends again until the database has answered", async () => {
   let calls = 0;
   const { settler } = settling((batch) => {
+    assertEquals(settler.failing, calls > 0);
     if (++calls < 3) throw new DatabaseUnavailableError("gone");
     return all(batch);
   });
   assertEquals(await end(settler, completed("1")), "completed");
-  assertEquals(calls, 3);
+  assertEquals([calls, settler.failing], [3, false]);
 });
 
 Deno.test("Settler tells who was fenced off", async () => {

@@ -31,13 +31,18 @@ export class SmallDisk implements AsyncDisposable {
     return fault;
   }
 
-  /** From now on every session of the server's database makes its tables here. */
-  async takeTables(server: EmbeddedPostgres, sql: postgres.Sql): Promise<void> {
+  /** Makes the tablespace `small` on it. */
+  async makeTablespace(server: EmbeddedPostgres, sql: postgres.Sql): Promise<void> {
     const { uid, gid } = await Deno.stat(server.directory);
     const folder = `${this.path}/data`;
     await Deno.mkdir(folder, { mode: 0o700 });
     await Deno.chown(folder, uid, gid);
     await sql.unsafe(`create tablespace small location '${folder}'`);
+  }
+
+  /** Makes it, and from now on every session of the server's database makes its tables there. */
+  async takeTables(server: EmbeddedPostgres, sql: postgres.Sql): Promise<void> {
+    await this.makeTablespace(server, sql);
     await sql.unsafe("alter database postgres set default_tablespace = small");
   }
 
