@@ -6,7 +6,6 @@ import {
   type Jobs,
   type Transaction,
   type TxRow,
-  UniqueConflictError,
 } from "../../ports/mod.ts";
 import { DELIVER_KIND, deliverArgs } from "./_queue_deliveries.ts";
 import { TEST_REPLAY } from "./_test_message.ts";
@@ -43,7 +42,7 @@ const SET_JOBS = `
   where delivery.seq = given.seq`;
 
 const WAITING = `
-  select seq::text, job_id
+  select seq::text, message_id::text, replay, job_id
   from {schema}.webhook_delivery
   where endpoint_id = $1::text::uuid and seq = $2::text::bigint and state = 'waiting'`;
 
@@ -59,7 +58,7 @@ export interface RedeliverTools {
   /** Makes their jobs. */
   readonly jobs: Jobs;
   /** Brings jobs back. */
-  readonly inspector: Pick<Inspector, "retry">;
+  readonly inspector: Pick<Inspector, "get" | "retry">;
 }
 
 /**
@@ -74,7 +73,7 @@ export async function redeliver(
   if (deliveryId !== null) {
     const [waiting] = await tools.database.query(WAITING, [endpointId, deliveryId]);
     if (waiting !== undefined) {
-      await bringBack(tools, waiting);
+      await bringBack(tools, endpointId, waiting);
       return 1;
     }
   }
@@ -84,7 +83,9 @@ export async function redeliver(
       putBack(tools, tx, [endpointId, after, deliveryId, TEST_REPLAY, STEP])
     );
     const work = async (): Promise<void> => {
-      for (let row = same.shift(); row !== undefined; row = same.shift()) await bringBack(tools, row);
+      for (let row = same.shift(); row !== undefined; row = same.shift()) {
+        await bringBack(tools, endpointId, row);
+      }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
     done += rows.length;
@@ -105,11 +106,7 @@ async function putBack(
   if (rows.length === 0) return { rows, same: [] };
   const ids = await jobs.with(tx).enqueueMany(rows.map((row) => ({
     kind: DELIVER_KIND,
-    args: deliverArgs({
-      endpointId: String(params[0]),
-      messageId: String(row.message_id),
-      replay: String(row.replay),
-    }),
+    args: argsOf(String(params[0]), row),
     uniqueByArgs: true,
   })));
   await tx.unsafe(SET_JOBS, [JSON.stringify(rows.map(({ seq }, index) => ({ seq, job_id: ids[index] })))]);
@@ -117,20 +114,35 @@ async function putBack(
 }
 
 /**
- * Its job has completed, or is about to end and found nothing to do: it is waited for, and brought back unless it has
- * delivered meanwhile.
+ * Its job holds the unique key still. One that waits is due now, one that has completed is brought back, and one that is
+ * just ending is waited for: it found nothing to do, and what it leaves undone gets a new job with all attempts.
  */
-async function bringBack({ database, inspector }: RedeliverTools, row: TxRow): Promise<void> {
+async function bringBack(
+  { database, jobs, inspector }: RedeliverTools,
+  endpointId: string,
+  row: TxRow,
+): Promise<void> {
   for (const end = performance.now() + JOB_MS_MAX; performance.now() < end;) {
     const [now] = await database.query(STATE, [String(row.seq)]);
     if (now?.state !== "waiting") return;
-    try {
-      return await inspector.retry(String(row.job_id));
-    } catch (error) {
-      // Another one does its work.
-      if (error instanceof UniqueConflictError || error instanceof JobNotFoundError) return;
-      if (!(error instanceof JobRunningError)) throw error;
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    const id = await jobs.enqueue(DELIVER_KIND, argsOf(endpointId, row), { uniqueByArgs: true });
+    if (id !== row.job_id) {
+      await database.query(SET_JOBS, [JSON.stringify([{ seq: row.seq, job_id: id }])]);
+      return;
     }
+    const state = (await inspector.get(id))?.state;
+    if (state === "pending" || state === "retryable" || state === "completed") {
+      try {
+        return await inspector.retry(id);
+      } catch (error) {
+        // It has begun, or has ended and is gone, in this very moment.
+        if (!(error instanceof JobRunningError || error instanceof JobNotFoundError)) throw error;
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
+}
+
+function argsOf(endpointId: string, row: TxRow): Record<string, string> {
+  return deliverArgs({ endpointId, messageId: String(row.message_id), replay: String(row.replay) });
 }

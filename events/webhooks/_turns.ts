@@ -2,8 +2,10 @@
 interface Line {
   underWay: number;
   readonly waiting: ((goes: boolean) => void)[];
-  /** How long a delivery takes, in ms, the last ones counting most. */
+  /** How long a delivery takes, in ms, the last ones counting most, and long ones more: it tells who is slow. */
   typicalMs: number;
+  /** The same, quick ones counting more: who is sent away by it comes back too early rather than to an idle endpoint. */
+  quickMs: number;
   /** When the next one that is sent away may come back. */
   nextTurnAt: number;
   /** Since when nobody has been here. */
@@ -52,9 +54,10 @@ export class Turns {
     ) {
       if (await this.#wait(line)) return this.#going(line);
     }
+    // Whoever comes back too early is sent away again, which costs little.
     const atOnce = isSlow ? Math.min(most, Math.max(1, this.#slowMax / Math.max(1, this.#slow.size))) : most;
     const now = performance.now();
-    line.nextTurnAt = Math.max(line.nextTurnAt, now + LATER_MS_MIN) + line.typicalMs / atOnce;
+    line.nextTurnAt = Math.max(line.nextTurnAt, now + LATER_MS_MIN) + line.quickMs / atOnce;
     if (line.nextTurnAt > now + LATER_MS_MAX) line.nextTurnAt = now + LATER_MS_MAX;
     return { type: "later", inMs: line.nextTurnAt - now };
   }
@@ -96,9 +99,8 @@ export class Turns {
       type: "go",
       leave: () => {
         const tookMs = performance.now() - began;
-        // That it has become slow is learned sooner than that it is quick again.
-        const weight = tookMs > line.typicalMs ? 0.5 : 0.2;
-        line.typicalMs += weight * (tookMs - line.typicalMs);
+        line.typicalMs += (tookMs > line.typicalMs ? 0.5 : 0.2) * (tookMs - line.typicalMs);
+        line.quickMs += (tookMs > line.quickMs ? 0.05 : 0.5) * (tookMs - line.quickMs);
         if (isSlow) this.#leaveSlow(line);
         const next = line.waiting.shift();
         // The slot is handed on.
@@ -123,6 +125,7 @@ export class Turns {
         underWay: 0,
         waiting: [],
         typicalMs: TYPICAL_MS_FIRST,
+        quickMs: TYPICAL_MS_FIRST,
         nextTurnAt: 0,
         idleSince: performance.now(),
       };

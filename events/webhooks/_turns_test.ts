@@ -43,3 +43,21 @@ Deno.test("Turns never sends anyone away for more than a minute", async () => {
   leave(held);
   for (const turn of waiting) leave(await turn);
 });
+
+Deno.test("Turns does not spread what it sends away by one delivery that took long", async () => {
+  const turns = new Turns(() => 1000);
+  const slow = await turns.take("a", 1);
+  await new Promise((resolve) => setTimeout(resolve, 900));
+  leave(slow);
+  const held = await turns.take("a", 1);
+  const waiting = [turns.take("a", 1), turns.take("a", 1)];
+  const away = await Promise.all(Array.from({ length: 50 }, () => turns.take("a", 1)));
+  const delays = away.map((turn) => turn.type === "later" ? turn.inMs : 0);
+  const spread = delays.at(-1)! - delays[0]!;
+  assert(spread < 5000, `50 of them are spread over ${spread} ms`);
+  leave(held);
+  for (const turn of waiting) {
+    const after = await turn;
+    if (after.type === "go") after.leave();
+  }
+});

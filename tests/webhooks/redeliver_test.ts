@@ -38,8 +38,8 @@ Deno.test("redeliver() gives all attempts again to what has used them up, on the
   await eventually(async () => (await site.main.runtime.get(job.id))!.state === "completed", 20_000);
 });
 
-Deno.test("redeliver() loses nothing whose job has not ended yet", async () => {
-  await using site = await Site.open();
+Deno.test("redeliver() loses nothing whose job has not ended yet, and gives it all attempts too", async () => {
+  await using site = await Site.open({ settings: { maxAttempts: 3, scheduleMs: [20], probeMs: 20 } });
   await using slow = new Receiver();
   await using receiver = new Receiver();
   const first = await site.endpoint(slow.url, { eventTypes: ["order.paid"] });
@@ -54,15 +54,18 @@ Deno.test("redeliver() loses nothing whose job has not ended yet", async () => {
     $$;
     create trigger slowly before insert on ${site.schema}.job_history
       for each row execute function ${site.schema}.slowly()`);
-  receiver.answer = (_, count) => new Response(null, { status: count === 1 ? 404 : 200 });
-  await site.record({}, null, "order.paid");
-  await site.untilState(first.id, "delivered");
+  receiver.answer = async (_, count) => {
+    if (count === 3) {
+      await site.record({}, null, "order.paid");
+      await site.untilState(first.id, "delivered");
+    }
+    return new Response(null, { status: count <= 5 ? 500 : 200 });
+  };
   await site.record({});
-  const [discarded] = await site.untilState(id, "discarded");
-  assertEquals((await site.main.runtime.get(discarded!.jobId))!.state, "running");
+  await site.untilState(id, "discarded");
   assertEquals(await site.main.webhooks.redeliver(id), 1);
-  await site.untilState(id, "delivered");
-  assertEquals(receiver.got.length, 2);
+  const [delivered] = await site.untilState(id, "delivered");
+  assertEquals([delivered!.attempts, receiver.got.length], [3, 6]);
 });
 
 Deno.test("redeliver() repeats no test, unless it is named", async () => {
