@@ -7,28 +7,38 @@ const ARGS_LENGTH_MAX = 4 * 1024 * 1024;
 /** Inserts that are under way at once. Two, so that the next is sent while the database writes the first. */
 const FLIGHTS_MAX = 2;
 
+/** A job that was written. */
+export interface Gathered extends Inserted {
+  /** Its queue was signalled with its commit; otherwise that is still to be done. */
+  readonly signalled: boolean;
+}
+
 interface Waiting {
   readonly job: NewJob;
-  readonly resolve: (inserted: Inserted) => void;
+  readonly resolve: (gathered: Gathered) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /**
  * Gathers concurrent single enqueues of this process into multi-row inserts: one statement and one commit for all
- * of a tick, and for all that arrive while earlier ones are under way. Each call resolves after its own commit.
+ * of a tick, and for all that arrive while earlier ones are under way. Each call resolves after its own commit. One that
+ * is alone takes its signal along, when this process may send one now.
  */
 export class Gatherer {
   readonly #store: Store;
+  readonly #takeSignal: () => boolean;
   #waiting: Waiting[] = [];
   #flights = 0;
   #scheduled = false;
 
-  constructor(store: Store) {
+  /** `takeSignal` says whether a signal may be sent now, which then counts as sent. */
+  constructor(store: Store, takeSignal: () => boolean) {
     this.#store = store;
+    this.#takeSignal = takeSignal;
   }
 
   /** Inserts one job that has no unique key. */
-  insert(job: NewJob): Promise<Inserted> {
+  insert(job: NewJob): Promise<Gathered> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ job, resolve, reject });
       this.#schedule();
@@ -62,8 +72,12 @@ export class Gatherer {
 
   async #send(batch: readonly Waiting[]): Promise<void> {
     try {
+      const [first] = batch;
+      if (batch.length === 1 && first!.job.runAt === null && this.#takeSignal()) {
+        return first!.resolve({ ...await this.#store.insertAndSignal(first!.job), signalled: true });
+      }
       const inserted = await this.#store.insert(batch.map((waiting) => waiting.job));
-      batch.forEach((waiting, index) => waiting.resolve(inserted[index]!));
+      batch.forEach((waiting, index) => waiting.resolve({ ...inserted[index]!, signalled: false }));
     } catch (error) {
       // Only a refused value is known to have stored nothing. Anything else may have committed: no silent retry.
       if (batch.length > 1 && error instanceof RefusedValueError) {

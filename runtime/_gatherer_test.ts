@@ -22,10 +22,32 @@ function storing(insert: (jobs: readonly NewJob[]) => Promise<void>): { store: S
 
 Deno.test("Gatherer writes the enqueues of one tick in one statement, and answers each with its own id", async () => {
   const { store, batches } = storing(() => Promise.resolve());
-  const gatherer = new Gatherer(store);
+  const gatherer = new Gatherer(store, () => false);
   const inserted = await Promise.all(["1", "2", "3"].map((args) => gatherer.insert(job(args))));
   assertEquals(inserted.map((each) => each.id), ["1", "2", "3"]);
   assertEquals(batches, [3]);
+});
+
+Deno.test("Gatherer takes the signal along with a job that is alone and due, when one may be sent", async () => {
+  const signalled: string[] = [];
+  const { store, batches } = storing(() => Promise.resolve());
+  const withSignal = {
+    ...store,
+    insertAndSignal: (one: NewJob) => {
+      signalled.push(one.args);
+      return Promise.resolve({ id: "7", existed: false });
+    },
+  } as Store;
+  let may = true;
+  const gatherer = new Gatherer(withSignal, () => may);
+  assertEquals(await gatherer.insert(job("1")), { id: "7", existed: false, signalled: true });
+  const two = await Promise.all([gatherer.insert(job("2")), gatherer.insert(job("3"))]);
+  assertEquals(two.map((each) => each.signalled), [false, false]);
+  const later = { ...job("4"), runAt: "2100-01-01T00:00:00.000Z" };
+  assertEquals((await gatherer.insert(later)).signalled, false);
+  may = false;
+  assertEquals((await gatherer.insert(job("5"))).signalled, false);
+  assertEquals([signalled, batches], [["1"], [2, 1, 1]]);
 });
 
 Deno.test("Gatherer lets a refused value fail alone", async () => {
@@ -33,7 +55,7 @@ Deno.test("Gatherer lets a refused value fail alone", async () => {
     const bad = jobs.some((each) => each.args === '"bad"');
     return bad ? Promise.reject(new RefusedValueError("22P05", "refused", {})) : Promise.resolve();
   });
-  const gatherer = new Gatherer(store);
+  const gatherer = new Gatherer(store, () => false);
   const good = [gatherer.insert(job("1")), gatherer.insert(job("2"))];
   await assertRejects(() => gatherer.insert(job('"bad"')), RefusedValueError);
   assertEquals((await Promise.all(good)).length, 2);
@@ -41,7 +63,7 @@ Deno.test("Gatherer lets a refused value fail alone", async () => {
 
 Deno.test("Gatherer does not send again what may have committed", async () => {
   const { store, batches } = storing(() => Promise.reject(new DatabaseUnavailableError("gone")));
-  const gatherer = new Gatherer(store);
+  const gatherer = new Gatherer(store, () => false);
   const calls = await Promise.allSettled([gatherer.insert(job("1")), gatherer.insert(job("2"))]);
   assertEquals(calls.map((call) => call.status), ["rejected", "rejected"]);
   assertEquals(batches, [2]);
@@ -49,7 +71,7 @@ Deno.test("Gatherer does not send again what may have committed", async () => {
 
 Deno.test("Gatherer keeps large args apart", async () => {
   const { store, batches } = storing(() => Promise.resolve());
-  const gatherer = new Gatherer(store);
+  const gatherer = new Gatherer(store, () => false);
   await Promise.all(Array.from({ length: 8 }, () => gatherer.insert(job(`"${"x".repeat(1024 * 1024)}"`))));
   assertEquals(batches.length > 1 && Math.max(...batches) <= 4, true, `batches of ${batches}`);
 });

@@ -34,6 +34,14 @@ export class Signaller {
     this.#schedule(this.#lastSentAt + this.#intervalMs - performance.now());
   }
 
+  /** Whether a signal may be sent now. If so it counts as sent: whoever asks sends it by another way. */
+  take(): boolean {
+    if (this.#pending.size > 0 || this.#flight !== undefined) return false;
+    if (performance.now() < this.#lastSentAt + this.#intervalMs) return false;
+    this.#lastSentAt = performance.now();
+    return true;
+  }
+
   /** Sends what is pending, once. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);

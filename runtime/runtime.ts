@@ -153,8 +153,8 @@ class StoreRuntime implements WorkingRuntime {
     this.#executor = executor;
     this.#log = log;
     this.#onThreadLost = options.onThreadLost ?? (() => {});
-    this.#gatherer = new Gatherer(store);
     this.#signaller = new Signaller(store, settings.signalMs, log);
+    this.#gatherer = new Gatherer(store, () => this.#signaller.take());
     this.#progress = new Progress(store, log);
     this.#waiters = new Waiters({ store, signaller: this.#signaller, pollMs: settings.pollMs, log });
     const worked = workedQueues(composition, options.work);
@@ -228,8 +228,9 @@ class StoreRuntime implements WorkingRuntime {
     const made = newJob(this.composition, requestOf(kind, args, options));
     const job = made instanceof Promise ? await made : made;
     if (job.unique) return (await this.#insert([job]))[0]!;
-    const { id } = await this.#track(() => this.#gatherer.insert(job));
-    this.#announce([job]);
+    const { id, signalled } = await this.#track(() => this.#gatherer.insert(job));
+    if (signalled) this.#lanes.get(job.queue)?.wake();
+    else this.#announce([job]);
     return id;
   }
 

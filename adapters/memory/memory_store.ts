@@ -126,6 +126,13 @@ export class MemoryStore implements Store {
     );
   }
 
+  /** Writes one job that is due now and has no unique key, and signals that its queue is ready. */
+  async insertAndSignal(job: NewJob): Promise<Inserted> {
+    const [inserted] = await this.insert([job]);
+    this.#signals.send([{ type: "ready", queue: job.queue }]);
+    return inserted!;
+  }
+
   /**
    * Calls one job off.
    *

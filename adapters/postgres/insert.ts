@@ -56,7 +56,7 @@ const INSERT_AND_WAKE = `
   from inserted`;
 
 /**
- * The same for one job, as most transactions enqueue. Its plan is kept, where a plan over `unnest` is made anew at each
+ * The same for one job, as most transactions and an idle process enqueue. Its plan is kept, where a plan over `unnest` is made anew at each
  * use, which costs more than the insert itself. Not every driver can read the void that pg_notify returns.
  */
 const INSERT_ONE_AND_WAKE = `
@@ -120,12 +120,20 @@ export async function insertJobsIn(
   if (jobs.length === 0) return [];
   const run = runIn(tx, target.quotedSchema);
   if (jobs.some((job) => job.unique)) return await insertUnique(run, target, jobs, true);
-  if (jobs.length === 1) {
-    const { kind, queue, priority, maxAttempts, args, runAt } = jobs[0]!;
-    const columns = [kind, queue, String(priority), String(maxAttempts), args, runAt];
-    return toInserted(await run(INSERT_ONE_AND_WAKE, [...columns, target.channel, readySignal(queue)]));
-  }
+  if (jobs.length === 1) return [await insertJobAndWake(run, target, jobs[0]!)];
   return toInserted(await run(INSERT_AND_WAKE, [...columnsOf(jobs), ...wakeParams(target.channel, jobs)]));
+}
+
+/** Writes one job that has no unique key, and wakes its queue at the commit when it is due. */
+export async function insertJobAndWake(
+  run: RunStatement,
+  target: InsertTarget,
+  job: NewJob,
+): Promise<Inserted> {
+  const { kind, queue, priority, maxAttempts, args, runAt } = job;
+  const columns = [kind, queue, String(priority), String(maxAttempts), args, runAt];
+  const rows = await run(INSERT_ONE_AND_WAKE, [...columns, target.channel, readySignal(queue)]);
+  return toInserted(rows)[0]!;
 }
 
 /**

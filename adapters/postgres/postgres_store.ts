@@ -37,7 +37,14 @@ import { PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
 import { declare, pauseQueue, resumeQueue } from "./declared.ts";
 import { beat, register } from "./heartbeat.ts";
 import { channelName } from "./identifiers.ts";
-import { insertJobs, insertJobsIn, type InsertTarget, runIn, type RunStatement } from "./insert.ts";
+import {
+  insertJobAndWake,
+  insertJobs,
+  insertJobsIn,
+  type InsertTarget,
+  runIn,
+  type RunStatement,
+} from "./insert.ts";
 import { getJob, listJobs, readFinals } from "./inspect.ts";
 import { lead, resign } from "./leader.ts";
 import { LostClaims } from "./lost_claims.ts";
@@ -175,6 +182,11 @@ export class PostgresStore implements Store {
     return await this.#work.transaction((own) =>
       insertJobs(async (text, params) => await own.unsafe(text, params), this.#target, jobs)
     );
+  }
+
+  /** Writes one job that is due now and has no unique key, and signals at its commit that its queue is ready. */
+  async insertAndSignal(job: NewJob): Promise<Inserted> {
+    return await insertJobAndWake(this.#run, this.#target, job);
   }
 
   /** Calls one job off; through the transaction when there is one. */

@@ -8,6 +8,7 @@ import {
 import type { Json } from "../../../ports/json.ts";
 import type { Case } from "../case.ts";
 import { pause } from "../eventually.ts";
+import { bareJob } from "../stage.ts";
 
 const MIXED: Json = {
   text: 'quotes " and \\ and \u2028, accents \u00e9 e\u0301, an emoji \u{1f600}, right to left \u05d0',
@@ -147,6 +148,21 @@ export const enqueueCases: readonly Case[] = [
       const id = await stage.build({ kinds }).enqueue("k", stage.act({ do: "return", value: 1 }));
       const runtime = await stage.start({ kinds });
       assertEquals((await stage.until(runtime, id, "completed")).output, 1);
+    },
+  },
+  {
+    name: "a job that is written with its signal is there when the signal comes",
+    async run(stage) {
+      const store = await stage.store();
+      const { promise: heard, resolve } = Promise.withResolvers<string>();
+      const subscription = await store.subscribe({
+        signal: (signal) => signal.type === "ready" && resolve(signal.queue),
+        ready: () => {},
+      });
+      const { id } = await store.insertAndSignal(bareJob("k", { n: 1 }, { queue: "slow" }));
+      assertEquals(await heard, "slow");
+      assertEquals((await store.get(id))!.state, "pending");
+      await subscription.close();
     },
   },
   {

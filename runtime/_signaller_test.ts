@@ -1,0 +1,24 @@
+import { assertEquals } from "@std/assert";
+import { type Signal, silentLog, type Store } from "../ports/mod.ts";
+import { Signaller } from "./_signaller.ts";
+
+Deno.test("Signaller lets others send in its place, once in its interval and never past what is pending", async () => {
+  const sent: Signal[] = [];
+  const store = {
+    signal: (signals: readonly Signal[]) => {
+      sent.push(...signals);
+      return Promise.resolve();
+    },
+  } as unknown as Store;
+  const signaller = new Signaller(store, 60_000, silentLog);
+  assertEquals([signaller.take(), signaller.take()], [true, false]);
+  signaller.send({ type: "ready", queue: "q" });
+  assertEquals(sent, [], "it counts as sent, so the next waits");
+  await signaller.flush();
+  assertEquals(sent.length, 1);
+  const eager = new Signaller(store, 0, silentLog);
+  eager.send({ type: "ready", queue: "q" });
+  assertEquals(eager.take(), false);
+  await eager.flush();
+  assertEquals(eager.take(), true);
+});
