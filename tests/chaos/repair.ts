@@ -37,11 +37,11 @@ export async function repair(options: Repair): Promise<readonly GivenUpRow[]> {
   // The periodic leaves alone what was put in line a moment ago: its sender may be about to enqueue the job.
   for (const { job, reason } of await webhookTables.givenUp()) if (reason === null) await again(runtime, job);
   for (const { id } of endpoints) await webhooks.redeliver(id);
-  await drain(tables, say);
+  await drain(() => tables.undone(), say);
   for (const [id, times] of await webhookTables.passedBy(EXPOSED)) {
     for (const { since, until } of windows(times)) await webhooks.replay(id, { since, until });
   }
-  await drain(tables, say);
+  await drain(() => tables.left(), say);
   return givenUp;
 }
 

@@ -143,7 +143,7 @@ export async function run({ seed, ms, folder, say }: RunOptions): Promise<RunRes
   journal.write({ what: "fault", name: "no more faults" });
   await Promise.all(people.map((part) => part.stop()));
   const recovering = pause(RECEIVER_FAILS_MS).then(() => receiver.recover());
-  const left = await drain(tables, say);
+  const left = await drain(() => tables.undone(), say);
   const recoveryMs = Math.round(performance.now() - calmAt);
   await recovering;
   const givenUp = await repair({ runtime, webhooks, keeper, endpoints, tables, webhookTables, say });

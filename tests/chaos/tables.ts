@@ -42,6 +42,16 @@ const LEFT = `
     + (select count(*) from {schema}.outbox where fanned_out_at is null and poisoned_at is null)
   )::int as left`;
 
+/**
+ * An ordered endpoint's line is worked through by whichever job has its turn; the others come back up to 75 s later and
+ * find that theirs is delivered.
+ */
+const DONE_BY_OTHERS = `
+  select count(*)::int as done
+  from {schema}.webhook_delivery
+  join {schema}.job on job.id = job_id::bigint
+  where webhook_delivery.state <> 'waiting'`;
+
 const EVENTS = `
   select id::text, seq::text, type, subject, data ->> 'tag' as tag, fanout::text as fanout, last_error
   from {schema}.outbox
@@ -120,6 +130,12 @@ export class Tables {
   /** How many jobs, those of fan-outs and deliveries among them, have not ended, beside the periodics'. */
   async left(): Promise<number> {
     return (await this.#query(LEFT))[0]!.left;
+  }
+
+  /** The same without the jobs that have nothing to do any more but to end. */
+  async undone(): Promise<number> {
+    const [row] = await this.#query(DONE_BY_OTHERS);
+    return Math.max(0, await this.left() - row!.done);
   }
 
   /** After all workers have stopped: what still counts as running, and who is still on the record. */
