@@ -47,8 +47,8 @@ export interface Kind {
   /** A thread for each job of this kind alone, for handlers that compute. Default false. */
   readonly ownThread?: boolean;
   /**
-   * Whether its discarded jobs are among the alerts. False where whoever discards them keeps account of it, and no
-   * person needs to look at the jobs. Default true.
+   * Whether its discarded jobs are among the alerts, and a discard by the handler is a warning in the log. False where
+   * whoever discards them keeps account of it, and no person needs to look at the jobs. Default true.
    */
   readonly discardAlert?: boolean;
 }

@@ -430,7 +430,7 @@ export class Lane {
     this.#noteDuration(performance.now() - running.startedAt);
     const settlement = settlementOf(job, kind, outcome, { aborted, random: Math.random() });
     this.#settle(job, settlement);
-    this.#report(job, outcome, settlement);
+    this.#report(job, kind, outcome, settlement);
     if (this.#running.size === 0) { for (const resolve of this.#idle.splice(0)) resolve(); }
     this.#pump();
   };
@@ -480,7 +480,7 @@ export class Lane {
   }
 
   /** What went wrong, for whoever is on call: to which job, and what happens next. */
-  #report(job: Claimed, outcome: AttemptOutcome, settlement: Settlement): void {
+  #report(job: Claimed, kind: Kind, outcome: AttemptOutcome, settlement: Settlement): void {
     if (outcome.type === "completed" || outcome.type === "snoozed") return;
     const { log } = this.#options;
     const next = settlement.to === "retry" ? { inMs: settlement.delayMs } : {};
@@ -495,7 +495,8 @@ export class Lane {
     if (outcome.type === "failed") {
       log.warn("attempt failed", { ...fields, class: outcome.class, error: outcome.message });
     } else if (outcome.type === "discarded") {
-      log.warn("handler discarded its job", { ...fields, reason: outcome.reason });
+      const level = kind.discardAlert === false ? "debug" : "warn";
+      log[level]("handler discarded its job", { ...fields, reason: outcome.reason });
     } else if (outcome.type === "released") {
       log.warn("run given back", { ...fields, reason: outcome.reason });
     }

@@ -120,6 +120,7 @@ export class Settler {
         this.#options.log[levelOf(pauseMs > RETRY_FIRST_MS)]("ends of runs not written, trying again", {
           runs: batch.length,
           inMs: pauseMs,
+          effect: "nothing begins until they are",
           error: errorText(error),
         });
         await new Promise((resolve) => setTimeout(resolve, pauseMs));

@@ -380,6 +380,12 @@ class StoreRuntime implements WorkingRuntime {
     await within(services, closeMs(deadline));
     await within(this.#waiters.stop(), closeMs(deadline));
     await this.#executor.stop();
+    const { lostThreads } = this.#executor.stats();
+    if (lostThreads > 0) {
+      this.#log.warn("threads that can't be ended are left: only Deno.exit() ends this process", {
+        lostThreads,
+      });
+    }
     await within(Promise.allSettled(this.#calls), closeMs(deadline));
     this.#phase = "stopped";
     await within(this.#signaller.flush(), closeMs(deadline));

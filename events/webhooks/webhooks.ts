@@ -201,8 +201,8 @@ export class Webhooks {
 
   /**
    * Puts every discarded delivery of an endpoint back in line, with all of its attempts, tests aside; or the one that is
-   * named, also if it was delivered; if it waits still, it is sent now, with the attempts that it has left. Resolves to
-   * how many.
+   * named, also if it was delivered; if it waits still, it is due now, with the attempts that it has left. An endpoint that
+   * pauses is still given its pause. Resolves to how many.
    *
    * @throws {EndpointNotFoundError} there is none.
    * @throws {EndpointDisabledError} it is disabled.

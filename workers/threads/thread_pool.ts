@@ -445,6 +445,7 @@ function blockerAmong(begun: readonly Held[], current: Held | undefined): JobNam
   const suspects = (current === undefined ? begun : [current]).map(({ work }) => work);
   if (suspects.length === 1) return { kind: suspects[0]!.kind, id: suspects[0]!.id };
   const oneOf = (names: readonly string[]): string => {
+    if (names.length === 1) return names[0]!;
     const rest = names.length - NAMED_MAX;
     return `one of ${names.slice(0, NAMED_MAX).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
   };

@@ -1,0 +1,4 @@
+/** Never returns. */
+export default function (): void {
+  for (;;);
+}
