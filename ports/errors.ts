@@ -348,7 +348,8 @@ export class RuntimeStateError extends Error {
 }
 
 function shownId(id: string): string {
-  return id.length <= ID_SHOWN_MAX ? id : `${id.slice(0, ID_SHOWN_MAX)}...`;
+  const text = String(id);
+  return text.length <= ID_SHOWN_MAX ? text : `${text.slice(0, ID_SHOWN_MAX)}...`;
 }
 
 function list(names: Iterable<string>): string {

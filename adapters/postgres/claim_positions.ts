@@ -118,6 +118,8 @@ export class ClaimPositions {
   /** In how many ms the queue should be claimed from because of what may lie behind; null when nothing may. */
   lookDueMs(): number | null {
     if (this.#behind.some((place) => place !== undefined)) return 0;
+    // What it finds is for a claim after it, and until then a claim would find nothing new.
+    if (this.#looking) return LOOK_INTERVAL_MS_MIN;
     return this.#owed ? Math.max(0, this.#nextLookAt - this.#now()) : null;
   }
 }

@@ -101,7 +101,9 @@ Deno.test("after a claim a look is owed, and after a look that began since then 
   assertEquals(positions.lookDueMs(), 60);
   time.now += 60;
   const look = positions.beginLook()!;
+  assertEquals(positions.lookDueMs(), 100, "what it finds is to be claimed");
   positions.begin().end([row(2, at(1), "1")], false);
+  assertEquals(positions.lookDueMs(), 100, "until it has ended there is nothing more to find");
   look.end([]);
   assertEquals(positions.lookDueMs(), 100);
 });

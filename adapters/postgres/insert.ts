@@ -55,16 +55,22 @@ const INSERT_AND_WAKE = `
   select id, (select count(*) from woken) as woken
   from inserted`;
 
-/**
- * The same for one job, as most transactions and an idle process enqueue. Its plan is kept, where a plan over `unnest` is made anew at each
- * use, which costs more than the insert itself. Not every driver can read the void that pg_notify returns.
- */
-const INSERT_ONE_AND_WAKE = `
+const INSERT_ONE = `
   insert into {schema}.job (kind, queue, priority, max_attempts, args, scheduled_at)
   values (
     $1::text, $2::text, $3::text::smallint, $4::text::int, $5::text::jsonb,
     greatest(coalesce($6::text::timestamptz, clock_timestamp()), clock_timestamp())
-  )
+  )`;
+
+/** One job, and wakes its queue. */
+const INSERT_ONE_AND_SIGNAL = `${INSERT_ONE}
+  returning id, pg_notify($7::text, $8::text)::text as woken`;
+
+/**
+ * The same in a transaction, as most of them enqueue. Its plan is kept, where a plan over `unnest` is made anew at each
+ * use, which costs more than the insert itself. Not every driver can read the void that pg_notify returns.
+ */
+const INSERT_ONE_AND_WAKE = `${INSERT_ONE}
   returning
     id,
     case when scheduled_at <= clock_timestamp() and not exists (
@@ -120,20 +126,28 @@ export async function insertJobsIn(
   if (jobs.length === 0) return [];
   const run = runIn(tx, target.quotedSchema);
   if (jobs.some((job) => job.unique)) return await insertUnique(run, target, jobs, true);
-  if (jobs.length === 1) return [await insertJobAndWake(run, target, jobs[0]!)];
+  if (jobs.length === 1) return await insertOne(run, INSERT_ONE_AND_WAKE, target, jobs[0]!);
   return toInserted(await run(INSERT_AND_WAKE, [...columnsOf(jobs), ...wakeParams(target.channel, jobs)]));
 }
 
-/** Writes one job that has no unique key, and wakes its queue at the commit when it is due. */
-export async function insertJobAndWake(
+/** Writes one job that is due now and has no unique key, and wakes its queue at the commit. */
+export async function insertJobAndSignal(
   run: RunStatement,
   target: InsertTarget,
   job: NewJob,
 ): Promise<Inserted> {
+  return (await insertOne(run, INSERT_ONE_AND_SIGNAL, target, job))[0]!;
+}
+
+async function insertOne(
+  run: RunStatement,
+  statement: string,
+  target: InsertTarget,
+  job: NewJob,
+): Promise<Inserted[]> {
   const { kind, queue, priority, maxAttempts, args, runAt } = job;
   const columns = [kind, queue, String(priority), String(maxAttempts), args, runAt];
-  const rows = await run(INSERT_ONE_AND_WAKE, [...columns, target.channel, readySignal(queue)]);
-  return toInserted(rows)[0]!;
+  return toInserted(await run(statement, [...columns, target.channel, readySignal(queue)]));
 }
 
 /**

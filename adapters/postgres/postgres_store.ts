@@ -38,7 +38,7 @@ import { declare, pauseQueue, resumeQueue } from "./declared.ts";
 import { beat, register } from "./heartbeat.ts";
 import { channelName } from "./identifiers.ts";
 import {
-  insertJobAndWake,
+  insertJobAndSignal,
   insertJobs,
   insertJobsIn,
   type InsertTarget,
@@ -186,7 +186,7 @@ export class PostgresStore implements Store {
 
   /** Writes one job that is due now and has no unique key, and signals at its commit that its queue is ready. */
   async insertAndSignal(job: NewJob): Promise<Inserted> {
-    return await insertJobAndWake(this.#run, this.#target, job);
+    return await insertJobAndSignal(this.#run, this.#target, job);
   }
 
   /** Calls one job off; through the transaction when there is one. */

@@ -4,7 +4,7 @@ import type { RunRef } from "../../ports/store.ts";
 import { arrayLiteral, refColumns } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
-/** The lock makes a rescue wait for a mark that is under way, and one that comes late finds nobody to be for. */
+/** Under the lock nobody takes the process off the record, and a mark that comes late finds nobody to be for. */
 const MARK = `
   with alive as materialized (
     select 1 from {schema}.worker where id = $1::text::uuid for key share

@@ -48,6 +48,7 @@ async function deliverByItself(
   }
   const turn = await turns.take(endpointId, settings.inFlight);
   if (turn.type === "later") throw await later(tools, delivery, turn.inMs);
+  let tookMs: number | null = null;
   try {
     // It may have begun to fail while this one waited for its turn.
     const pauseMs = isProbe || delivery.replay === TEST_REPLAY
@@ -59,13 +60,15 @@ async function deliverByItself(
       throw await later(tools, delivery, health.backInMs(endpointId, occupiedMs(settings, lease)));
     }
     try {
+      const began = performance.now();
       const { result, facts } = await tools.attempts.make(delivery, ctx.attempt, ctx);
+      tookMs = performance.now() - began;
       return await settle(tools, delivery, result, facts, ctx);
     } finally {
       await lease?.giveBack();
     }
   } finally {
-    turn.leave();
+    turn.leave(tookMs);
   }
 }
 

@@ -5,7 +5,7 @@ import { type Lease, occupiedMs } from "./_endpoint_health.ts";
 import { delayMs, faultDelayMs } from "./settings.ts";
 
 /** So long after its start a job begins no further attempt: the last one must end within the job's limit. */
-const WORK_MS_MAX = 3000;
+const WORK_MS_MAX = 2000;
 
 /**
  * Delivers in the order of the fan-out. Whoever has the endpoint's lease works through its backlog, whichever job that
@@ -23,7 +23,7 @@ export async function deliverInOrder(
   }
   const turn = await turns.take(endpointId, 1);
   if (turn.type === "later") throw await later(tools, own, turn.inMs);
-  let faultMs = 0;
+  let worked = NOTHING_MADE;
   try {
     const lease = await health.lease(endpointId);
     if (!("renew" in lease)) {
@@ -31,39 +31,57 @@ export async function deliverInOrder(
       throw await later(tools, own, health.backInMs(endpointId, occupiedMs(settings, lease)));
     }
     try {
-      faultMs = await workThrough(tools, own, lease, ctx);
+      worked = await workThrough(tools, own, lease, ctx);
     } finally {
       await lease.giveBack();
     }
   } finally {
-    turn.leave();
+    turn.leave(worked.attempts === 0 ? null : worked.tookMs / worked.attempts);
   }
   const now = await tools.deliveries.load(keyOnly(own));
   if (now === null) throw discard(ofEndpoint(own, GONE));
   if (now.state === "delivered") return { delivered: true };
   if (now.state === "discarded") throw discard(ofEndpoint(own, now.reason ?? "it was discarded"));
-  throw await later(tools, now, Math.max(now.endpoint.pauseMs ?? 0, faultMs, settings.scheduleMs[0]! / 10));
+  throw await later(
+    tools,
+    now,
+    Math.max(now.endpoint.pauseMs ?? 0, worked.faultMs, settings.scheduleMs[0]! / 10),
+  );
 }
 
+/** What came of working through a line. */
+interface Worked {
+  readonly attempts: number;
+  readonly tookMs: number;
+  /** For how long a fault of ours holds the line up, in ms; 0 for none. */
+  readonly faultMs: number;
+}
+
+const NOTHING_MADE: Worked = { attempts: 0, tookMs: 0, faultMs: 0 };
+
 /**
- * Delivers the first of the line again and again: until one fails, the own one is done, or the time is up. Resolves to for
- * how long a fault of ours holds it up, in ms; 0 for none.
+ * Delivers the first of the line again and again: until one fails, the line is empty, or the time is up. It goes on past
+ * the own one, for the jobs of those behind it may come back late.
  */
 async function workThrough(
   tools: DeliverTools,
   own: LoadedDelivery,
   lease: Lease,
   ctx: JobContext,
-): Promise<number> {
+): Promise<Worked> {
   const began = performance.now();
+  let attempts = 0;
+  const worked = (faultMs: number): Worked => ({ attempts, tookMs: performance.now() - began, faultMs });
   for (let isFirst = true; !ctx.signal.aborted && performance.now() - began < WORK_MS_MAX; isFirst = false) {
     if (!isFirst && !await lease.renew()) break;
     const next = await tools.deliveries.first(own.endpointId);
-    const end = next === null ? "stop" : await attemptFirst(tools, next, ctx);
-    if (end === "fault") return faultDelayMs(tools.settings, next!.ageMs);
-    if (end === "stop" || (next!.messageId === own.messageId && next!.replay === own.replay)) break;
+    if (next === null) break;
+    attempts++;
+    const end = await attemptFirst(tools, next, ctx);
+    if (end === "fault") return worked(faultDelayMs(tools.settings, next.ageMs));
+    if (end === "stop") break;
   }
-  return 0;
+  return worked(0);
 }
 
 /** What may follow: the next one, or nothing, by the endpoint's fault or ours. */

@@ -46,7 +46,12 @@ export class Connections {
     }
     const { address, port, serverName } = destination;
     const plain = await Deno.connect({ hostname: address, port, signal, autoSelectFamily: false });
-    plain.setNoDelay(true);
+    try {
+      plain.setNoDelay(true);
+    } catch (error) {
+      closeQuietly(plain);
+      throw error;
+    }
     if (serverName === null) return { stream: plain, reader: new AnswerReader(plain), isUsed: false };
     // startTls takes the plain one over: from then on only closing the secure one ends a handshake.
     let stream: Connection["stream"] = plain;

@@ -20,7 +20,7 @@ export class SecretBox {
 
   /** What signs with these secrets, kept under their sealed texts. */
   signer(endpointId: string, sealed: readonly string[]): Promise<Signer> {
-    const name = sealed.join(" ");
+    const name = `${endpointId} ${sealed.join(" ")}`;
     let signer = this.#signers.get(name);
     if (signer === undefined) {
       signer = this.#open(endpointId, sealed);

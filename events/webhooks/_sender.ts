@@ -56,7 +56,8 @@ export class Sender implements Service {
       log.info("webhooks are sent from this process itself, as was asked for", { isolation });
       return this.#sendInPlace();
     }
-    const reason = await this.#whyNoProcess();
+    // What made the first start fail may pass, and the wall would be lost for as long as this process lives.
+    const reason = await this.#whyNoProcess() && await this.#whyNoProcess();
     if (reason === null) {
       return log.info("webhooks are sent from a process of their own", { isolation: "process" });
     }
@@ -85,9 +86,9 @@ export class Sender implements Service {
   }
 
   /** Makes one request. */
-  async send(input: PostInput, { call }: Pick<JobContext, "call">): Promise<PostOutput> {
+  async send(input: PostInput, { call, signal }: Pick<JobContext, "call" | "signal">): Promise<PostOutput> {
     if (this.#inPlace === null) return await this.#call(call, input, input.timeoutMs + CALL_EXTRA_MS);
-    const output = await this.#inPlace(input);
+    const output = await this.#inPlace(input, { signal });
     // The guard let it through, so it is this program that may not, and nobody else is to blame.
     if (output.type === "failed" && output.reason === "denied") {
       throw new Error("the permissions of this program do not let it connect there, expected --allow-net");

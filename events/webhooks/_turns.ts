@@ -14,7 +14,11 @@ interface Line {
 
 /** A slot was taken, or there is none within so many ms. */
 export type Turn =
-  | { readonly type: "go"; readonly leave: () => void }
+  | {
+    readonly type: "go";
+    /** Gives it back, and tells how long a delivery took in it, in ms; null when none was made. */
+    readonly leave: (tookMs: number | null) => void;
+  }
   | { readonly type: "later"; readonly inMs: number };
 
 /** Longer than this nobody waits in a slot of the queue: other endpoints have use for it. */
@@ -46,8 +50,10 @@ export class Turns {
   /** Takes a turn of an endpoint that may have so many at once. */
   async take(endpointId: string, most: number): Promise<Turn> {
     const line = this.#line(endpointId);
+    line.idleSince = performance.now();
     const isSlow = line.typicalMs > SLOW_MS;
-    if (line.underWay < most && !(isSlow && this.#slowAreMany)) return this.#go(line);
+    const atOnce = isSlow ? this.#slowShare(line, most) : most;
+    if (line.underWay < atOnce && !(isSlow && this.#slowAreMany)) return this.#go(line);
     if (
       !isSlow && (line.waiting.length + 1) * line.typicalMs / most <= WAIT_MS_MAX &&
       line.waiting.length < 2 * most
@@ -55,7 +61,6 @@ export class Turns {
       if (await this.#wait(line)) return this.#going(line);
     }
     // Whoever comes back too early is sent away again, which costs little.
-    const atOnce = isSlow ? Math.min(most, Math.max(1, this.#slowMax / Math.max(1, this.#slow.size))) : most;
     const now = performance.now();
     line.nextTurnAt = Math.max(line.nextTurnAt, now + LATER_MS_MIN) + line.quickMs / atOnce;
     if (line.nextTurnAt > now + LATER_MS_MAX) line.nextTurnAt = now + LATER_MS_MAX;
@@ -64,6 +69,12 @@ export class Turns {
 
   get #slowMax(): number {
     return Math.max(1, Math.floor(this.#slots() * SLOW_SHARE));
+  }
+
+  /** The slow ones leave each other a share, and one for whoever comes. */
+  #slowShare(line: Line, most: number): number {
+    const lines = this.#slow.size + (this.#slow.has(line) ? 0 : 1);
+    return Math.min(most, Math.max(1, Math.floor(this.#slowMax / (lines + 1))));
   }
 
   get #slowAreMany(): boolean {
@@ -92,15 +103,15 @@ export class Turns {
   }
 
   #going(line: Line): Turn {
-    const began = performance.now();
     const isSlow = line.typicalMs > SLOW_MS;
     if (isSlow) this.#slow.set(line, (this.#slow.get(line) ?? 0) + 1);
     return {
       type: "go",
-      leave: () => {
-        const tookMs = performance.now() - began;
-        line.typicalMs += (tookMs > line.typicalMs ? 0.5 : 0.2) * (tookMs - line.typicalMs);
-        line.quickMs += (tookMs > line.quickMs ? 0.05 : 0.5) * (tookMs - line.quickMs);
+      leave: (tookMs) => {
+        if (tookMs !== null) {
+          line.typicalMs += (tookMs > line.typicalMs ? 0.5 : 0.2) * (tookMs - line.typicalMs);
+          line.quickMs += (tookMs > line.quickMs ? 0.05 : 0.5) * (tookMs - line.quickMs);
+        }
         if (isSlow) this.#leaveSlow(line);
         const next = line.waiting.shift();
         // The slot is handed on.

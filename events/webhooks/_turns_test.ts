@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { type Turn, Turns } from "./_turns.ts";
 
-function leave(turn: Turn): void {
+function leave(turn: Turn, tookMs: number | null = 10): void {
   if (turn.type === "later") throw new Error("expected a turn");
-  turn.leave();
+  turn.leave(tookMs);
 }
 
 Deno.test("Turns lets so many go, a few wait, and the rest comes back one after the other", async () => {
@@ -17,7 +17,7 @@ Deno.test("Turns lets so many go, a few wait, and the rest comes back one after 
   assert(Math.abs(delays.at(-1)! - delays[0]! - 99 * 5) < 200, delays.join());
   // Another endpoint has turns of its own.
   leave(await turns.take("b", 2));
-  gone.forEach(leave);
+  gone.forEach((turn) => leave(turn));
   for (const turn of waiting.slice(0, 2)) leave(await turn);
   for (const turn of waiting.slice(2)) leave(await turn);
   leave(await turns.take("a", 1));
@@ -46,9 +46,7 @@ Deno.test("Turns never sends anyone away for more than a minute", async () => {
 
 Deno.test("Turns does not spread what it sends away by one delivery that took long", async () => {
   const turns = new Turns(() => 1000);
-  const slow = await turns.take("a", 1);
-  await new Promise((resolve) => setTimeout(resolve, 900));
-  leave(slow);
+  leave(await turns.take("a", 1), 900);
   const held = await turns.take("a", 1);
   const waiting = [turns.take("a", 1), turns.take("a", 1)];
   const away = await Promise.all(Array.from({ length: 50 }, () => turns.take("a", 1)));
@@ -58,6 +56,29 @@ Deno.test("Turns does not spread what it sends away by one delivery that took lo
   leave(held);
   for (const turn of waiting) {
     const after = await turn;
-    if (after.type === "go") after.leave();
+    if (after.type === "go") after.leave(10);
   }
+});
+
+Deno.test("Turns gives every slow endpoint a share of the slots that slow ones have", async () => {
+  const turns = new Turns(() => 8);
+  const becomeSlow = async (id: string) => {
+    for (let time = 0; time < 3; time++) leave(await turns.take(id, 8), 5000);
+  };
+  for (const id of ["a", "b"]) await becomeSlow(id);
+  const taken = async (id: string) => {
+    const all = await Promise.all(Array.from({ length: 8 }, () => turns.take(id, 8)));
+    return all.filter(({ type }) => type === "go").length;
+  };
+  // Of the four slots for slow ones.
+  assertEquals([await taken("a"), await taken("b")], [2, 1]);
+});
+
+Deno.test("Turns learns nothing from a turn in which nothing was delivered", async () => {
+  const turns = new Turns(() => 2);
+  for (let time = 0; time < 3; time++) leave(await turns.take("slow", 8), 5000);
+  for (let time = 0; time < 30; time++) leave(await turns.take("slow", 8), null);
+  const held = await turns.take("slow", 8);
+  assertEquals((await turns.take("slow", 8)).type, "later");
+  leave(held);
 });

@@ -50,23 +50,30 @@ const BODY_MS_MAX = 2000;
 /** How much of an answer is kept. */
 const ANSWER_LENGTH_MAX = 1000;
 
-/** What sends, over connections that it keeps. Never rejects: what fails is told. */
-export type Post = (input: PostInput) => Promise<PostOutput>;
+/** What sends, over connections that it keeps. Rejects only when the signal aborts: what fails is told. */
+export type Post = (input: PostInput, options?: { readonly signal: AbortSignal }) => Promise<PostOutput>;
 
 /** Sends over these connections. */
 export function postOver(connections: Connections): Post {
-  return (input) => post(connections, input);
+  return (input, options) => post(connections, input, options?.signal);
 }
 
 const inHost: Post = postOver(new Connections());
 export default inHost;
 
-async function post(connections: Connections, input: PostInput): Promise<PostOutput> {
+async function post(
+  connections: Connections,
+  input: PostInput,
+  stop: AbortSignal | undefined,
+): Promise<PostOutput> {
   const began = performance.now();
   const duration = () => Math.round((performance.now() - began) * 10) / 10;
   const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(), input.timeoutMs);
+  const abort = () => controller.abort();
+  const timer = setTimeout(abort, input.timeoutMs);
+  stop?.addEventListener("abort", abort, { once: true });
   try {
+    stop?.throwIfAborted();
     const url = new URL(input.url);
     const isSecure = url.protocol === "https:";
     const destination: Destination = {
@@ -77,6 +84,7 @@ async function post(connections: Connections, input: PostInput): Promise<PostOut
     const answer = await exchange(connections, destination, encodeRequest(url, input), controller.signal);
     return { type: "answered", ...answer, durationMs: duration() };
   } catch (error) {
+    stop?.throwIfAborted();
     const durationMs = duration();
     if (controller.signal.aborted) {
       return {
@@ -89,6 +97,7 @@ async function post(connections: Connections, input: PostInput): Promise<PostOut
     return { type: "failed", ...describe(error), durationMs };
   } finally {
     clearTimeout(timer);
+    stop?.removeEventListener("abort", abort);
   }
 }
 
