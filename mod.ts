@@ -30,6 +30,7 @@
  */
 import { cronerSchedule } from "./adapters/croner/mod.ts";
 import { createMemoryStore, type MemoryStore, noDatabase } from "./adapters/memory/mod.ts";
+import { DATABASE_OPTIONS } from "./adapters/postgres/database.ts";
 import { createPostgresStore, type PostgresStoreOptions } from "./adapters/postgres/mod.ts";
 import {
   type EventSettings,
@@ -58,6 +59,7 @@ import {
 } from "./ports/mod.ts";
 import { buildRuntime, PartsBuilder, type Settings, type WorkingRuntime } from "./runtime/mod.ts";
 import { createExecutor, type ExecutorOptions } from "./workers/mod.ts";
+import { EXECUTOR_OPTIONS } from "./workers/options.ts";
 
 export * from "./ports/mod.ts";
 export {
@@ -105,26 +107,9 @@ const COMMON_KEYS = {
   keyof CommonOptions,
   true
 >;
-const POSTGRES_KEYS = {
-  url: true,
-  schema: true,
-  poolSize: true,
-  acquireTimeoutMs: true,
-  connectTimeoutMs: true,
-  preparedStatements: true,
-  session: true,
-  listen: true,
-} satisfies Record<keyof Omit<PostgresStoreOptions, "log">, true>;
-const EXECUTOR_KEYS = {
-  threads: true,
-  jobsPerThread: true,
-  graceMs: true,
-  memoryWatchMs: true,
-  hostIdleMs: true,
-  standstillMs: true,
-  output: true,
-  config: true,
-} satisfies Record<keyof NonNullable<CommonOptions["executor"]>, true>;
+// The log and the completion are not handed over with these: the runtime has one log, and the store completes.
+const { log: _databaseLog, ...POSTGRES_KEYS } = DATABASE_OPTIONS;
+const { log: _executorLog, completion: _completion, ...EXECUTOR_KEYS } = EXECUTOR_OPTIONS;
 
 /** A runtime with what records events. */
 export interface RecordingRuntime extends WorkingRuntime {

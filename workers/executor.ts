@@ -18,7 +18,7 @@ import { describeError } from "./describe_error.ts";
 import { HostPool } from "./hosts/host_pool.ts";
 import { InlineRunner } from "./inline/inline_runner.ts";
 import { moduleSpecifier } from "./module_specifier.ts";
-import type { ExecutorOptions } from "./options.ts";
+import { EXECUTOR_OPTIONS, type ExecutorOptions } from "./options.ts";
 import { writeLine } from "./output.ts";
 import { ThreadPool } from "./threads/thread_pool.ts";
 import { unthrowing, unthrowingLog, UnthrowingObserver } from "./unthrowing.ts";
@@ -34,21 +34,6 @@ export function createExecutor(options: ExecutorOptions): Executor {
   return new LocalExecutor(options);
 }
 
-const KEYS = Object.keys(
-  {
-    log: true,
-    completion: true,
-    threads: true,
-    jobsPerThread: true,
-    graceMs: true,
-    memoryWatchMs: true,
-    hostIdleMs: true,
-    standstillMs: true,
-    output: true,
-    config: true,
-  } satisfies Record<keyof ExecutorOptions, true>,
-);
-
 /** Where an attempt runs. Its key is the key that it has there, times their number, plus this. */
 const PLACE = { inline: 0, threads: 1, hosts: 2 } as const;
 const PLACES = 3;
@@ -63,7 +48,7 @@ class LocalExecutor implements Executor {
   #stopped = false;
 
   constructor(options: ExecutorOptions) {
-    checkKeys("the options of an executor", options, KEYS);
+    checkKeys("the options of an executor", options, Object.keys(EXECUTOR_OPTIONS));
     checkLog("log", options.log);
     const { output, config } = options;
     if (output !== undefined && typeof output !== "function") {

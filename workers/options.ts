@@ -26,3 +26,17 @@ export interface ExecutorOptions {
    */
   readonly config?: string;
 }
+
+/** The names of an executor's options. */
+export const EXECUTOR_OPTIONS: Readonly<Record<keyof ExecutorOptions, true>> = {
+  log: true,
+  completion: true,
+  threads: true,
+  jobsPerThread: true,
+  graceMs: true,
+  memoryWatchMs: true,
+  hostIdleMs: true,
+  standstillMs: true,
+  output: true,
+  config: true,
+};

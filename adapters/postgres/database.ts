@@ -42,19 +42,18 @@ export interface PostgresDatabaseOptions {
   readonly listen?: "auto" | "off";
 }
 
-const KEYS = Object.keys(
-  {
-    url: true,
-    schema: true,
-    poolSize: true,
-    log: true,
-    acquireTimeoutMs: true,
-    connectTimeoutMs: true,
-    preparedStatements: true,
-    session: true,
-    listen: true,
-  } satisfies Record<keyof PostgresDatabaseOptions, true>,
-);
+/** The names of a database's options. */
+export const DATABASE_OPTIONS: Readonly<Record<keyof PostgresDatabaseOptions, true>> = {
+  url: true,
+  schema: true,
+  poolSize: true,
+  log: true,
+  acquireTimeoutMs: true,
+  connectTimeoutMs: true,
+  preparedStatements: true,
+  session: true,
+  listen: true,
+};
 
 const END_GRACE_MS = 5000;
 /** The most statements whose text with the schema's name is kept. Ours are fewer. */
@@ -234,7 +233,7 @@ export class PostgresDatabase implements Database {
 }
 
 function checkOptions(options: PostgresDatabaseOptions): void {
-  checkKeys("the options of a database", options, KEYS);
+  checkKeys("the options of a database", options, Object.keys(DATABASE_OPTIONS));
   const { log, preparedStatements, session, listen } = options;
   if (log !== undefined) checkLog("log", log);
   if (preparedStatements !== undefined && typeof preparedStatements !== "boolean") {
