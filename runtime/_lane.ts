@@ -121,8 +121,6 @@ export class Lane {
   #durationMs = Infinity;
   /** Slots that the claim under way was promised. */
   #promised = 0;
-  /** Nothing was begun because ends could not be written. */
-  #heldBack = false;
   /** Whether the last claim was filled, so that there is likely more. */
   #more = true;
   #nextDueAt = 0;
@@ -270,7 +268,7 @@ export class Lane {
   /** How many to claim now: 0 when there is enough at hand. */
   #wanted(): number {
     if (this.#suspect !== undefined || this.#paused) return 0;
-    if (!this.#options.fit() || this.#options.settler.backlog > BACKLOG_MAX || this.#isHeldBack()) return 0;
+    if (!this.#mayBegin() || this.#options.settler.backlog > BACKLOG_MAX) return 0;
     if (this.#singly) return 1;
     const { prefetchMs, prefetchMax } = this.#options.settings;
     const held = this.#held();
@@ -295,9 +293,8 @@ export class Lane {
    * A full disk lets claims pass and no ends: whatever ran would run again, and be charged, should this process die before
    * there is room. So nothing begins until an end is written.
    */
-  #isHeldBack(): boolean {
-    this.#heldBack ||= this.#options.settler.failing;
-    return this.#options.settler.failing;
+  #mayBegin(): boolean {
+    return this.#options.fit() && !this.#options.settler.failing;
   }
 
   #held(): number {
@@ -325,7 +322,7 @@ export class Lane {
 
   /** Fills free slots with what is at hand. */
   #pump(): void {
-    if (this.#stopping || this.#paused || !this.#options.fit() || this.#isHeldBack()) return;
+    if (this.#stopping || this.#paused || !this.#mayBegin()) return;
     while (this.#recorded.length > 0 && this.#free() > this.#promised) this.#start(this.#recorded.shift()!);
     const ahead = this.#ahead();
     const short = this.#free() - this.#promised + ahead - this.#recorded.length;
@@ -450,10 +447,6 @@ export class Lane {
         if (settlement.delayMs === 0) onReady(queue.name);
       }
       if (settler.backlog === BACKLOG_MAX) this.#pump();
-      if (this.#heldBack && !settler.failing) {
-        this.#heldBack = false;
-        this.wake();
-      }
       done?.();
     });
   }

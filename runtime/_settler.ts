@@ -38,6 +38,8 @@ export interface SettlerOptions {
   readonly owner: () => string;
   /** How long the first of a batch waits for others, in ms. */
   readonly settleMs: number;
+  /** Told when ends are written again, after they could not be. */
+  readonly onRecovered: () => void;
   /** For what goes wrong. */
   readonly log: Log;
 }
@@ -152,6 +154,7 @@ export class Settler {
       this.#options.owner(),
       batch.map((each) => each.settlement),
     );
+    const recovered = this.#failing;
     this.#failing = false;
     if (!states.includes("locked")) this.#lockedPauseMs = LOCKED_FIRST_MS;
     batch.forEach((request, index) => {
@@ -159,6 +162,7 @@ export class Settler {
       if (state === "locked") this.#putOff(request);
       else this.#finish(request, state);
     });
+    if (recovered) this.#options.onRecovered();
   }
 
   #finish(request: SettleRequest, settled: Settled): void {

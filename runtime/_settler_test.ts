@@ -15,6 +15,7 @@ function completed(id: string, output: string | null = null): Settlement {
 
 function settling(
   settle: (batch: readonly Settlement[]) => StoredEnd[],
+  onRecovered = () => {},
 ): { settler: Settler; batches: Settlement[][] } {
   const batches: Settlement[][] = [];
   const store = {
@@ -23,7 +24,8 @@ function settling(
       return new Promise((resolve) => resolve(settle(batch)));
     },
   } as unknown as Store;
-  return { settler: new Settler({ store, owner: () => "me", settleMs: 2, log: silentLog }), batches };
+  const settler = new Settler({ store, owner: () => "me", settleMs: 2, onRecovered, log: silentLog });
+  return { settler, batches };
 }
 
 function all(batch: readonly Settlement[]): StoredEnd[] {
@@ -42,14 +44,16 @@ Deno.test("Settler writes what ends within a few ms in one statement", async () 
 });
 
 Deno.test("Settler sends again until the database has answered", async () => {
-  let calls = 0;
+  let [calls, recoveries] = [0, 0];
   const { settler } = settling((batch) => {
-    assertEquals(settler.failing, calls > 0);
+    assertEquals(settler.failing, calls > 0 && calls < 3);
     if (++calls < 3) throw new DatabaseUnavailableError("gone");
     return all(batch);
-  });
+  }, () => recoveries++);
   assertEquals(await end(settler, completed("1")), "completed");
   assertEquals([calls, settler.failing], [3, false]);
+  assertEquals(await end(settler, completed("2")), "completed");
+  assertEquals(recoveries, 1, "told of once, when ends are written again");
 });
 
 Deno.test("Settler tells who was fenced off", async () => {

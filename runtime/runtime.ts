@@ -176,7 +176,13 @@ class StoreRuntime implements WorkingRuntime {
     });
     const owner = () => this.#heart.owner;
     const suspects = new SuspectTurn();
-    this.#settler = new Settler({ store, owner, settleMs: settings.settleMs, log });
+    this.#settler = new Settler({
+      store,
+      owner,
+      settleMs: settings.settleMs,
+      onRecovered: () => this.#eachLane((lane) => lane.wake()),
+      log,
+    });
     this.#lanes = new Map(worked.map((name) => [
       name,
       new Lane({
