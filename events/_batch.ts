@@ -9,6 +9,7 @@ import {
   type TxRow,
 } from "../ports/mod.ts";
 import { jobsOf, planFanout, type Subscribers } from "./_fanout.ts";
+import type { OrderedSubscription } from "./_in_order.ts";
 
 /** The most events of one batch. */
 const BATCH_MAX = 200;
@@ -100,11 +101,15 @@ export async function claimOne(tx: Transaction, version: string, id: EventId): P
   return row === undefined ? null : claimedEvent(row);
 }
 
-/** Enqueues the jobs of claimed events and marks the events, all in the transaction. */
+/**
+ * Enqueues the jobs of claimed events, hands the events to the subscriptions that take them in order, and marks them, all in
+ * the transaction.
+ */
 export async function fanOut(
   tx: Transaction,
   { jobs, subscribers }: Pick<BatchContext, "jobs" | "subscribers">,
   claimed: readonly ClaimedEvent[],
+  ordered: readonly OrderedSubscription[],
 ): Promise<void> {
   if (claimed.length === 0) return;
   const plan = planFanout(claimed.map((each) => each.read()), subscribers);
@@ -118,6 +123,10 @@ export async function fanOut(
     }
     ids.push(...await inTx.enqueueMany(plan.requests.slice(from, to)));
     from = to;
+  }
+  for (const { name, inOrder } of ordered) {
+    const eventIds = plan.shares.filter(({ requests }) => requests.has(name)).map(({ eventId }) => eventId);
+    if (eventIds.length > 0) await inOrder.take(tx, eventIds);
   }
   const marks = plan.shares.map(({ eventId, requests }) => ({ id: eventId, fanout: jobsOf(requests, ids) }));
   await tx.unsafe(MARK, [JSON.stringify(marks)]);

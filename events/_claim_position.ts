@@ -1,3 +1,6 @@
+/** The place before all events. */
+export const START = "-1";
+
 const LOOK_MS_MIN = 100;
 const LOOK_MS_MAX = 10_000;
 /** A look from the start pauses this many times as long as it took. */
@@ -9,7 +12,7 @@ const LOOK_PAUSE = 20;
  * late, an event that is tried again) is found by a look from the start, at bounded intervals.
  */
 export class ClaimPosition {
-  #after = "-1";
+  #after = START;
   #lookAt = -Infinity;
 
   /** After which place to claim now. */
@@ -17,7 +20,7 @@ export class ClaimPosition {
     if (performance.now() < this.#lookAt) return { after: this.#after, isLook: false };
     // Who asks while this look is under way need not look too.
     this.#lookAt = performance.now() + LOOK_MS_MIN;
-    return { after: "-1", isLook: true };
+    return { after: START, isLook: true };
   }
 
   /** In how many ms a look from the start is due. */

@@ -6,6 +6,7 @@ import {
   type RecordedEvent,
   type Subscription,
 } from "../ports/mod.ts";
+import type { OrderedSubscription } from "./_in_order.ts";
 
 /** What is to be enqueued for a batch of events. */
 export interface FanoutPlan {
@@ -20,11 +21,14 @@ const TYPES_MAX = 1000;
 
 /** Knows which subscriptions an event goes to. */
 export class Subscribers {
+  /** Those that take events in order. */
+  readonly ordered: readonly OrderedSubscription[];
   readonly #all: readonly Subscription[];
   readonly #byType: Map<string, readonly Subscription[]> = new Map();
 
   constructor(subscriptions: Iterable<Subscription>) {
     this.#all = [...subscriptions];
+    this.ordered = this.#all.filter((each): each is OrderedSubscription => each.inOrder !== undefined);
   }
 
   /** The subscriptions that one of whose globs matches a type. */

@@ -1,7 +1,8 @@
 import { errorText, type Log } from "../ports/mod.ts";
 import { type BatchContext, claimBatch, type ClaimedEvent, claimOne, fanOut, isFull } from "./_batch.ts";
-import type { ClaimPosition } from "./_claim_position.ts";
+import { type ClaimPosition, START } from "./_claim_position.ts";
 import { noteFailure } from "./_failures.ts";
+import { holdOrder } from "./_in_order.ts";
 import { isBadValue, isOutage } from "./_outage.ts";
 import type { EventSettings } from "./settings.ts";
 
@@ -37,16 +38,20 @@ export interface PassResult {
  */
 export async function pass(options: PassOptions): Promise<PassResult> {
   const { database, position, version } = options;
-  const { after, isLook } = position.next();
+  const hint = position.next();
+  let isLook = hint.isLook;
   let claimed: readonly ClaimedEvent[] = [];
   let alone: readonly ClaimedEvent[];
   let others = 0;
   try {
     await database.transaction(async (tx) => {
+      const ordered = await holdOrder(tx, options.subscribers);
       const began = performance.now();
-      claimed = await claimBatch(tx, version, after);
+      // In order means that what was committed late, and lies behind, goes first.
+      isLook = hint.isLook || ordered.length > 0;
+      claimed = await claimBatch(tx, version, isLook ? START : hint.after);
       position.note(isLook, performance.now() - began, claimed.at(-1)?.seq);
-      await fanOut(tx, options, claimed.filter((event) => event.failures === 0));
+      await fanOut(tx, options, claimed.filter((event) => event.failures === 0), ordered);
     });
     alone = claimed.filter((event) => event.failures > 0);
     others = claimed.length - alone.length;
@@ -76,8 +81,9 @@ async function oneByOne(
     let event: ClaimedEvent | null = null;
     try {
       await database.transaction(async (tx) => {
+        const ordered = await holdOrder(tx, options.subscribers);
         event = await claimOne(tx, version, id);
-        if (event !== null) await fanOut(tx, options, [event]);
+        if (event !== null) await fanOut(tx, options, [event], ordered);
       });
     } catch (error) {
       if (isOutage(error) || event === null) throw error;

@@ -69,11 +69,12 @@ export class SubscriptionSet {
   constructor(options: SubscriptionSetOptions) {
     this.#options = options;
     const rows = [...options.subscriptions]
-      .map(({ name, types, coalesce, data, priority }) => ({
+      .map(({ name, types, coalesce, data, inOrder, priority }) => ({
         name,
         types: types.toSorted(),
         coalesce: coalesce === true,
         ...(data === false ? { data } : {}),
+        ...(inOrder === undefined ? {} : { inOrder: true }),
         priority: priority ?? null,
       }))
       .sort((one, other) => one.name < other.name ? -1 : 1);

@@ -7,7 +7,7 @@ import {
   unknownKeys,
 } from "./_declaration_faults.ts";
 import { show } from "./_show.ts";
-import type { EventType, Subscription } from "./event.ts";
+import type { EventType, InOrder, Subscription } from "./event.ts";
 import type { Handler } from "./handler.ts";
 import { isEventGlob, isEventTypeName, matchesGlob } from "./event_glob.ts";
 import type { Kind, Queue } from "./kind.ts";
@@ -35,6 +35,7 @@ const SUBSCRIPTION_KEYS = [
   "handler",
   "coalesce",
   "data",
+  "inOrder",
   "priority",
   ...RUN_KEYS,
 ];
@@ -93,10 +94,18 @@ export function subscriptionFaults(subscription: Subscription, queues: ReadonlyM
   if (subscription.data !== undefined && typeof subscription.data !== "boolean") {
     faults.push(`${name}: data is ${show(subscription.data)}, expected true or false`);
   }
+  const { inOrder } = subscription;
+  if (inOrder !== undefined && !isInOrder(inOrder)) {
+    faults.push(`${name}: inOrder is ${show(inOrder)}, expected { isWanted, take }, two functions`);
+  }
   if (priority !== undefined && !isIntegerFrom(priority, 1, 4)) {
     faults.push(`${name}: priority is ${show(priority)}, expected 1 (first), 2, 3 or 4`);
   }
   return faults;
+}
+
+function isInOrder(value: Partial<InOrder>): boolean {
+  return isRecord(value) && typeof value.isWanted === "function" && typeof value.take === "function";
 }
 
 /** Which globs of a subscription match nothing. */

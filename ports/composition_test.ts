@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { compose, type CompositionInput, periodicKind } from "./composition.ts";
 import { CompositionError, InvalidOptionError } from "./errors.ts";
-import type { EventType, Subscription } from "./event.ts";
+import type { EventType, InOrder, Subscription } from "./event.ts";
 import type { Kind, Periodic } from "./kind.ts";
 import type { Schedule } from "./schedule.ts";
 
@@ -196,6 +196,11 @@ const FAULTY_EVENTS: readonly [string, Record<string, unknown>, string][] = [
     "an unknown queue",
     { eventTypes: [placed], subscriptions: [{ ...told, queue: "x" }] },
     '"x" is not declared',
+  ],
+  [
+    "an order that is no pair of functions",
+    { eventTypes: [placed], subscriptions: [{ ...told, inOrder: { take: 1 } as unknown as InOrder }] },
+    "inOrder is",
   ],
   ["priority 5", { eventTypes: [placed], subscriptions: [{ ...told, priority: 5 }] }, "priority is 5"],
   [

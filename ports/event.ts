@@ -97,6 +97,8 @@ export interface Subscription {
   readonly coalesce?: boolean;
   /** Whether its jobs carry the event's data. `false` for a subscriber that reads it elsewhere: `data` is null. Default true. */
   readonly data?: boolean;
+  /** What it does in the order of the events, beside its jobs, which come in any order. Default nothing. */
+  readonly inOrder?: InOrder;
   /** A queue of the queue table. Default `default`. */
   readonly queue?: string;
   /** 1 (first) to 4, within its queue. Default 2. */
@@ -115,6 +117,21 @@ export interface Subscription {
   readonly memory?: number;
   /** As for a `Kind`. */
   readonly ownThread?: boolean;
+}
+
+/**
+ * What a subscription does in the order of the events: a part of the fan-out itself, in its transaction. While it is wanted
+ * the fan-outs of all processes come one after the other, so an event that was recorded after another one's commit never
+ * gets before it, unless the fan-out of the other one failed. Only on PostgreSQL.
+ */
+export interface InOrder {
+  /** Whether anybody wants the order now. Asked at the beginning of every fan-out: it must be cheap. */
+  isWanted(tx: Tx): Promise<boolean>;
+  /**
+   * Gets the ids of some events that the subscription is to have, in the order in which they were recorded. When it throws,
+   * they are tried one by one, and one that fails again and again is set aside as poisoned.
+   */
+  take(tx: Tx, eventIds: readonly EventId[]): Promise<void>;
 }
 
 /**

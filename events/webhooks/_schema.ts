@@ -66,6 +66,10 @@ const INDEX_OWNERS = `
 -- Each event is handed to its owner's endpoints and to those of nobody: the fan-out must not read all tenants' for it.
 create index webhook_endpoint_owner on {schema}.webhook_endpoint (owner_id)`;
 
+const INDEX_ORDERED = `
+-- Every pass of the relay asks whether there is one.
+create index webhook_endpoint_ordered on {schema}.webhook_endpoint (owner_id) where ordered and enabled`;
+
 const STEPS: readonly MigrationStep[] = [
   { version: 1, name: "create webhooks", up: CREATE_WEBHOOKS, down: DROP_WEBHOOKS },
   {
@@ -73,6 +77,12 @@ const STEPS: readonly MigrationStep[] = [
     name: "index endpoints by owner",
     up: INDEX_OWNERS,
     down: "drop index {schema}.webhook_endpoint_owner",
+  },
+  {
+    version: 3,
+    name: "index ordered endpoints",
+    up: INDEX_ORDERED,
+    down: "drop index {schema}.webhook_endpoint_ordered",
   },
 ];
 

@@ -14,6 +14,7 @@ import { Deliveries } from "./_delivery.ts";
 import { EndpointHealth } from "./_endpoint_health.ts";
 import { checkDeliveryId, Endpoints } from "./_endpoints.ts";
 import { FANOUT_SUBSCRIPTION, fanOutHandler } from "./_fan_out.ts";
+import { orderedFanOut } from "./_fan_out_in_order.ts";
 import { JOBLESS_PERIODIC, joblessHandler } from "./_jobless.ts";
 import { KEY_VARIABLE, KeyRing } from "./_key_ring.ts";
 import { DELIVER_KIND, queueDeliveries } from "./_queue_deliveries.ts";
@@ -303,6 +304,7 @@ export class Webhooks {
         queue,
         // Before the deliveries: a backlog of them must not hold up what an endpoint has not even in line.
         priority: 1,
+        inOrder: orderedFanOut(parts),
         handler: fanOutHandler(parts),
       }],
       kinds: [

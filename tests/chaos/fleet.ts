@@ -37,6 +37,8 @@ export class Member implements AsyncDisposable {
   readonly #stable = new Set<number>();
   /** Those that were cut off, while it is. */
   #cutOff: Set<number> | null = null;
+  /** What breaks its connections at present. */
+  readonly #disturbances: string[] = [];
   #ended = false;
   #started = 0;
 
@@ -98,9 +100,16 @@ export class Member implements AsyncDisposable {
     }
   }
 
-  /** Something of its connections breaks. */
-  disturb(why: string): void {
-    if (this.#worker !== null) this.#journal.write({ what: "disturbed", pid: this.#worker, why });
+  /** Something of its connections breaks for as long as this takes, also for a worker that starts meanwhile. */
+  async disturb(why: string, during: (proxy: TcpProxy) => void | Promise<void>): Promise<void> {
+    this.#disturbances.push(why);
+    this.#noteDisturbed(why);
+    try {
+      await during(this.proxy);
+    } finally {
+      this.#disturbances.splice(this.#disturbances.indexOf(why), 1);
+      this.#noteDisturbed(why);
+    }
   }
 
   /** Tells the supervisor to stop in order. */
@@ -201,6 +210,7 @@ export class Member implements AsyncDisposable {
       this.#worker = pid;
       this.#journal.write({ what: "starting", pid });
       this.#noteCutOff(pid);
+      for (const why of this.#disturbances) this.#noteDisturbed(why);
     }
     if (event === "started") {
       this.#started++;
@@ -225,6 +235,10 @@ export class Member implements AsyncDisposable {
     if (this.#cutOff === null) return;
     this.#cutOff.add(pid);
     this.#journal.write({ what: "out", pid, why: "cut off" });
+  }
+
+  #noteDisturbed(why: string): void {
+    if (this.#worker !== null) this.#journal.write({ what: "disturbed", pid: this.#worker, why });
   }
 
   #noteStop(pid: number): void {

@@ -53,7 +53,9 @@ const DONE_BY_OTHERS = `
   where webhook_delivery.state <> 'waiting'`;
 
 const EVENTS = `
-  select id::text, seq::text, type, subject, data ->> 'tag' as tag, fanout::text as fanout, last_error
+  select
+    id::text, seq::text, type, subject, data ->> 'tag' as tag, fanout::text as fanout, last_error,
+    extract(epoch from occurred_at)::float8 * 1000 as occurred_at
   from {schema}.outbox
   order by seq`;
 
@@ -114,6 +116,7 @@ export class Tables {
       tag: row.tag,
       fanout: row.fanout === null ? null : JSON.parse(row.fanout),
       lastError: row.last_error,
+      occurredAt: Number(row.occurred_at),
     }));
   }
 

@@ -42,6 +42,51 @@ Deno.test("an ordered endpoint gets one after the other, by two processes, and w
   }
 });
 
+Deno.test("an ordered endpoint gets events in the order in which they were recorded, by any number of processes", async () => {
+  await using site = await Site.open();
+  for (let more = 0; more < 2; more++) await site.build().runtime.start();
+  await using receiver = new Receiver();
+  const { id } = await site.endpoint(receiver.url, { ordered: true });
+  await site.endpoint(receiver.url + "/any");
+  const count = 300;
+  const recorders = site.processes.map(({ runtime }) => runtime.recorder);
+  for (let number = 0; number < count; number++) {
+    await recorders[number % recorders.length]!.record({
+      type: "order.placed",
+      subject: "a",
+      data: { number },
+    });
+  }
+  await site.untilState(id, "delivered", count);
+  const inLine = receiver.got.filter(({ path }) => !path.endsWith("/any"));
+  assertEquals(
+    inLine.map(({ text }) => JSON.parse(text).data.number),
+    Array.from({ length: count }, (_, at) => at),
+  );
+});
+
+Deno.test("an ordered endpoint does not wait for the fan-out's jobs", async () => {
+  await using site = await Site.open();
+  await using receiver = new Receiver();
+  const { id } = await site.endpoint(receiver.url, { ordered: true });
+  const other = await site.endpoint(receiver.url + "/any");
+  // As if another worker held them: none of them runs.
+  await site.sql.unsafe(`
+    create function ${site.schema}.hold() returns trigger language plpgsql as
+      'begin new.scheduled_at = clock_timestamp() + interval ''1 hour''; return new; end';
+    create trigger hold before insert on ${site.schema}.job
+      for each row when (new.kind = 'webhook.fanout') execute function ${site.schema}.hold()`).simple();
+  for (let number = 0; number < 3; number++) await site.record({ number });
+  await site.untilState(id, "delivered", 3);
+  assertEquals(numbers(receiver), [0, 1, 2]);
+  // Later they give the rest its own, and this one nothing twice.
+  await site.sql.unsafe(
+    `update ${site.schema}.job set scheduled_at = clock_timestamp() where kind = 'webhook.fanout'`,
+  );
+  await site.untilState(other.id, "delivered", 3);
+  assertEquals((await site.main.webhooks.deliveries({ endpointId: id })).length, 3);
+});
+
 Deno.test("an ordered endpoint goes on behind what is given up", async () => {
   await using site = await Site.open({ settings: { scheduleMs: [20], probeMs: 20, maxAttempts: 3 } });
   await using receiver = new Receiver();

@@ -7,6 +7,9 @@ type AttemptError = JobRow["errors"][number];
 /** A death or an outage is rescued within so many times the time after which a process counts as lost. */
 const RESCUE_FACTOR = 8;
 
+/** A process that stood still for so long in a run may have let it pass its limit, in ms. */
+const STALL_MS = 200;
+
 /** Attempts recorded are attempts made, and each that was charged was charged for a cause. */
 export function attempts(history: History): Violation[] {
   return history.evidence.jobs.flatMap((job) => [
@@ -59,8 +62,9 @@ function isJustified(history: History, job: JobRow, error: AttemptError): boolea
     case "discarded":
       return ended("discard") || isProducts(job.kind);
     case "timeout":
-      // What the product's own wait for may be away for longer than they may take.
-      return job.kind.startsWith("slow") || isProducts(job.kind);
+      // What the product's own wait for may be away for longer than they may take; and a process may stand still.
+      return job.kind.startsWith("slow") || isProducts(job.kind) ||
+        made.some(({ runtime, startAt }) => history.outMs(runtime, startAt, at) >= STALL_MS);
     case "memory":
       return ended("allocate");
     case "crash":

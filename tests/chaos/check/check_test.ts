@@ -146,6 +146,21 @@ const SAMPLES: readonly Sample[] = [
     broken: ["charged"],
   },
   {
+    name: "a job that is charged for passing its limit, and did not",
+    events: [enqueued, start("a"), end("a", "throw"), start("b", { attempt: 2 }), end("b")],
+    jobs: [job({ attempt: 2, run: 2, output: "b", errors: [failed(1, "timeout", 300)] })],
+    broken: ["charged"],
+  },
+  {
+    name: "a job that passed its limit while its process stood still is well",
+    events: [
+      ...[enqueued, start("a"), alive("a"), alive("a"), end("a")],
+      ...[{ what: "stall", pid: 10, ms: 250 } as const, start("b", { attempt: 2 }), end("b")],
+    ],
+    jobs: [job({ attempt: 2, run: 2, output: "b", errors: [failed(1, "timeout", 550)] })],
+    broken: [],
+  },
+  {
     name: "a job that is charged for a process that did not die",
     events: [enqueued, start("a"), start("b", { attempt: 2 }), end("b")],
     jobs: [job({ attempt: 2, run: 2, output: "b", errors: [failed(1, "worker lost", 200)] })],

@@ -49,6 +49,8 @@ export interface EventRow {
   readonly fanout: Readonly<Record<string, string>> | null;
   /** Why it could not be fanned out, if it ever could not. */
   readonly lastError: string | null;
+  /** When it was recorded, in its transaction, ms since the epoch. */
+  readonly occurredAt: number;
 }
 
 /** A delivery as the tables have it at the end, when a person has put right what others had disabled and cancelled. */

@@ -28,6 +28,7 @@ export function job(change: Partial<JobRow> = {}): JobRow {
 export function recordedEvent(change: Partial<EventRow> = {}): EventRow {
   return {
     ...{ id: "e", seq: 1, type: "fact.told", subject: "s", tag: "alone 1", fanout: null, lastError: null },
+    occurredAt: BEGAN,
     ...change,
   };
 }

@@ -4,6 +4,12 @@ import type { History } from "./history.ts";
 
 type Receipt = Line & { readonly what: "received" };
 
+/** The journal's times are whole ms. */
+const CLOCK_MS = 2;
+
+/** So long an event may be on its way to an endpoint, in ms. */
+const ENABLING_MS = 60_000;
+
 /** The answers that say that it has arrived, one of them after the sender's patience. */
 const WELL: ReadonlySet<string> = new Set(["200", "slow", "too slow"]);
 
@@ -52,22 +58,39 @@ function faultOf(made: readonly DeliveryRow[], times: number): string | null {
   return `${made.length} are on record as delivered, and ${times} receipts were answered well`;
 }
 
-/** At an ordered endpoint a delivery first arrives after the one before it, however often either is repeated. */
-function inOrder({ evidence }: History, receipts: readonly Receipt[]): Violation[] {
+/**
+ * At an ordered endpoint a delivery first arrives after the one before it, however often either is repeated, and so does an
+ * event after those that were committed before it was recorded.
+ */
+function inOrder(history: History, receipts: readonly Receipt[]): Violation[] {
+  const { evidence, events } = history;
+  const committedAt = new Map(
+    evidence.lines.flatMap((line) => line.what === "recorded" ? [[line.event, line.at] as const] : []),
+  );
   return evidence.endpoints.filter(({ ordered }) => ordered).flatMap(({ name }) => {
     const places = placesAt(name, evidence);
     const seen = new Set<string>();
-    let last = 0;
+    let [last, newestAt] = [0, 0];
     return receipts.filter(({ endpoint }) => endpoint === name).flatMap(({ event }): Violation[] => {
       const place = places.get(event);
       if (place === undefined || seen.has(event)) return [];
       seen.add(event);
       const before = last;
       last = Math.max(last, place);
-      if (place > before) return [];
-      return [{ rule: "order", event, text: `at ${name} it came as number ${place} after number ${before}` }];
+      const say = (text: string) => [{ rule: "order", event, text: `at ${name} ${text}` }];
+      if (place < before) return say(`it came as number ${place} after number ${before}`);
+      const beforeAt = newestAt;
+      newestAt = Math.max(newestAt, events.get(event)?.occurredAt ?? 0);
+      const at = committedAt.get(event) ?? Infinity;
+      if (at > beforeAt - CLOCK_MS || wasDisabledAbout(history, name, at)) return [];
+      return say(`it came after an event that was recorded ${Math.round(beforeAt - at)} ms after its commit`);
     });
   });
+}
+
+/** An endpoint that is enabled between the two halves of a fan-out gets the event from the second, which keeps no order. */
+function wasDisabledAbout({ disabled }: History, name: string, at: number): boolean {
+  return disabled.touch(name, at - ENABLING_MS, at + ENABLING_MS);
 }
 
 /** The places of events at an endpoint, but of those that a person has sent out of their turn. */

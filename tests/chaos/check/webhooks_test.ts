@@ -95,6 +95,28 @@ const SAMPLES: readonly Sample[] = [
     broken: ["order"],
   },
   {
+    name: "a webhook that overtook one whose event was committed before its own was recorded",
+    events: [{ what: "recorded", event: "e" }, received({ event: "f" }), received()],
+    jobs: [],
+    more: {
+      ...sent,
+      events: [event({ seq: 2 }), event({ id: "f", seq: 1, occurredAt: BEGAN + 50 })],
+      deliveries: [delivery({ seq: 2 }), delivery({ event: "f", seq: 1 })],
+    },
+    broken: ["order"],
+  },
+  {
+    name: "a webhook that came before one whose event was committed later is well",
+    events: [received({ event: "f" }), { what: "recorded", event: "e" }, received()],
+    jobs: [],
+    more: {
+      ...sent,
+      events: [event({ seq: 1 }), event({ id: "f", seq: 2, occurredAt: BEGAN + 50 })],
+      deliveries: [delivery({ seq: 2 }), delivery({ event: "f", seq: 1 })],
+    },
+    broken: [],
+  },
+  {
     name: "a webhook that a person has sent out of its turn is well",
     events: [received({ event: "f" }), received()],
     jobs: [],

@@ -11,24 +11,18 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
   {
     name: "connections cut",
     weight: 5,
-    async make(target, random) {
-      await Promise.resolve();
-      const { proxy, disturb } = somebody(target, random);
-      disturb("its connections were cut");
-      proxy.cut();
-    },
+    make: (target, random) =>
+      disturbSomebody(target, random, "its connections were cut", (proxy) => proxy.cut()),
   },
   {
     name: "answers lost",
     weight: 6,
-    async make(target, random) {
-      const { proxy, disturb } = somebody(target, random);
-      disturb("answers to it get lost");
-      proxy.cutAtAnswer(random.integer(1, 5));
-      await pause(ANSWERS_MS);
-      proxy.cutAtAnswer(0);
-      disturb("answers to it got lost");
-    },
+    make: (target, random) =>
+      disturbSomebody(target, random, "answers to it get lost", async (proxy) => {
+        proxy.cutAtAnswer(random.integer(1, 5));
+        await pause(ANSWERS_MS);
+        proxy.cutAtAnswer(0);
+      }),
   },
   {
     name: "connections stalled",
@@ -74,14 +68,13 @@ export const CONNECTION_FAULTS: readonly Fault[] = [
   },
 ];
 
-/** The connections of a worker program, or of the producers, whom nobody asks how they are. */
-function somebody(
+/** Breaks the connections of a worker program, or of the producers, whom nobody asks how they are. */
+async function disturbSomebody(
   { members, proxy }: Target,
   random: Random,
-): { proxy: TcpProxy; disturb: (why: string) => void } {
-  const hit = random.integer(0, members.length);
-  const member = members[hit];
-  return member === undefined
-    ? { proxy, disturb: () => {} }
-    : { proxy: member.proxy, disturb: (why) => member.disturb(why) };
+  why: string,
+  during: (proxy: TcpProxy) => void | Promise<void>,
+): Promise<void> {
+  const member = members[random.integer(0, members.length)];
+  await (member === undefined ? during(proxy) : member.disturb(why, during));
 }

@@ -1,0 +1,24 @@
+import type { InOrder, Subscription, Transaction } from "../ports/mod.ts";
+import type { Subscribers } from "./_fanout.ts";
+
+/** A subscription that takes events in order. */
+export type OrderedSubscription = Subscription & { readonly inOrder: InOrder };
+
+/**
+ * One transaction at a time over all processes; readers and writers of the table go on. It is a statement of its own: the
+ * claim after it sees all that the transaction before it has committed.
+ */
+const LOCK = "lock table {schema}.subscription_set in share update exclusive mode";
+
+/**
+ * Resolves to the subscriptions that take this transaction's events in order. If there are any, no other fan-out is under
+ * way until it ends: two at a time would claim neighbouring batches, and the later could be committed first.
+ */
+export async function holdOrder(tx: Transaction, subscribers: Subscribers): Promise<OrderedSubscription[]> {
+  const wanted: OrderedSubscription[] = [];
+  for (const subscription of subscribers.ordered) {
+    if (await subscription.inOrder.isWanted(tx)) wanted.push(subscription);
+  }
+  if (wanted.length > 0) await tx.unsafe(LOCK, []);
+  return wanted;
+}

@@ -1,0 +1,102 @@
+import { assertEquals } from "@std/assert";
+import type { InOrder, Subscription } from "../../mod.ts";
+import { eventually } from "../conformance/eventually.ts";
+import { Bus, keeping, placed } from "./support/bus.ts";
+
+const DEADLINE_MS = 30_000;
+
+/** A subscription that takes events in order, and what it took in transactions that were committed. */
+class Taking {
+  readonly #bus: Bus;
+  readonly subscription: Subscription;
+
+  private constructor(bus: Bus, inOrder: InOrder) {
+    this.#bus = bus;
+    this.subscription = keeping("taking", { inOrder }).subscription;
+  }
+
+  static async open(bus: Bus, isWanted = true, refused: ReadonlySet<string> = new Set()): Promise<Taking> {
+    await bus.sql.unsafe(
+      `create table ${bus.schema}.taken (place bigint generated always as identity, id uuid not null)`,
+    );
+    return new Taking(bus, {
+      isWanted: () => Promise.resolve(isWanted),
+      take: async (tx, eventIds) => {
+        const bad = eventIds.find((id) => refused.has(id));
+        if (bad !== undefined) throw new Error(`${bad} is not wanted`);
+        for (const id of eventIds) {
+          await tx.unsafe(`insert into {schema}.taken (id) values ($1::text::uuid)`, [id]);
+        }
+      },
+    });
+  }
+
+  async taken(): Promise<string[]> {
+    const rows = await this.#bus.sql.unsafe(`select id::text from ${this.#bus.schema}.taken order by place`);
+    return rows.map((row) => String(row.id));
+  }
+
+  async until(count: number): Promise<string[]> {
+    return await eventually(async () => {
+      const taken = await this.taken();
+      return taken.length >= count ? taken : undefined;
+    }, DEADLINE_MS);
+  }
+}
+
+Deno.test("who takes events in order gets them as they were recorded, from the relays of all processes", async () => {
+  await using bus = await Bus.open();
+  const taking = await Taking.open(bus);
+  const runtimes = [];
+  for (let process = 0; process < 3; process++) runtimes.push(await bus.started([taking.subscription]));
+  const ids: string[] = [];
+  for (let round = 0; round < 60; round++) {
+    const { recorder } = runtimes[round % runtimes.length]!;
+    // Small ones that wake all relays at once, and some that fill more than a batch.
+    const count = round % 20 === 10 ? 500 : 1;
+    ids.push(...await recorder.recordMany(Array.from({ length: count }, () => placed(round))));
+  }
+  assertEquals(await taking.until(ids.length), ids);
+});
+
+Deno.test("what was committed late is taken before what was recorded after it", async () => {
+  await using bus = await Bus.open();
+  const taking = await Taking.open(bus);
+  const runtime = await bus.started([taking.subscription]);
+  const [recorded, late] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()];
+  const open = bus.sql.begin(async (tx) => {
+    recorded.resolve(await runtime.recorder.with(tx).record(placed(1)));
+    await late.promise;
+  });
+  const first = await recorded.promise;
+  const second = await runtime.recorder.record(placed(2));
+  await taking.until(1);
+  late.resolve();
+  await open;
+  const third = await runtime.recorder.record(placed(3));
+  assertEquals(await taking.until(3), [second, first, third]);
+});
+
+Deno.test("an event that can't be taken holds up nobody, and is poisoned", async () => {
+  await using bus = await Bus.open();
+  const refused = new Set<string>();
+  const taking = await Taking.open(bus, true, refused);
+  const runtime = bus.runtime([taking.subscription]);
+  const ids = await runtime.recorder.recordMany([placed(1), placed(2), placed(3)]);
+  refused.add(ids[1]!);
+  await runtime.start();
+  await eventually(async () => (await runtime.events.backlog()).poisoned === 1, DEADLINE_MS);
+  assertEquals(await taking.until(2), [ids[0]!, ids[2]!]);
+  refused.clear();
+  await runtime.events.requeue(ids[1]!);
+  assertEquals(await taking.until(3), [ids[0]!, ids[2]!, ids[1]!]);
+});
+
+Deno.test("when nobody wants the order nothing is taken", async () => {
+  await using bus = await Bus.open();
+  const taking = await Taking.open(bus, false);
+  const runtime = await bus.started([taking.subscription]);
+  const id = await runtime.recorder.record(placed(1));
+  assertEquals((await runtime.events.awaitFanout(id, DEADLINE_MS)).fannedOut, true);
+  assertEquals(await taking.taken(), []);
+});
