@@ -42,7 +42,8 @@ export async function loadApplication(specifier: string): Promise<Application> {
 
 /** The names of the queues that an application has. */
 export function queueNames(application: Application): string[] {
-  return ["maintenance", ...(application.queues ?? [{ name: "default" }]).map((queue) => queue?.name)];
+  const declared = (application.queues ?? [{ name: "default" }]).map((queue) => queue?.name);
+  return [...new Set(["maintenance", ...declared])];
 }
 
 function isApplication(value: unknown): value is Application {

@@ -38,7 +38,10 @@ export function applicationConfig(specifier: string): string | null {
  */
 export function chosenConfig({ values, words }: Arguments): string | null {
   const given = values.get("config");
-  if (given !== undefined) return pathOf(applicationUrl(given));
+  if (given !== undefined) {
+    const path = pathOf(applicationUrl(given));
+    return isFile(path) ? path : refuse(given, "a file that is there");
+  }
   return words[0] === undefined ? null : applicationConfig(words[0]);
 }
 

@@ -28,4 +28,6 @@ Deno.test("what is no module and no configuration is refused as a wrong command 
     const given = { values: new Map([["config", config]]), flags: new Set<string>(), words: [] };
     assertThrows(() => chosenConfig(given), UsageError, "expected a file");
   }
+  const missing = { values: new Map([["config", "no/such/deno.json"]]), flags: new Set<string>(), words: [] };
+  assertThrows(() => chosenConfig(missing), UsageError, '"no/such/deno.json": expected a file that is there');
 });

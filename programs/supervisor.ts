@@ -56,24 +56,25 @@ function log(level: string, event: string, fields: Record<string, string | numbe
   }
 }
 
-/** The configuration by which the application resolves its imports, which need not be this program's own. */
-function config(): string | null {
+/** Which configuration the application resolves its imports by, and whether it is to work at all. */
+function commandLine(): { readonly config: string | null; readonly isWork: boolean } {
   try {
-    return chosenConfig(parseArguments(Deno.args, WORKER_ARGUMENTS));
+    const given = parseArguments(Deno.args, WORKER_ARGUMENTS);
+    return { config: chosenConfig(given), isWork: !given.flags.has("help") };
   } catch {
     // The worker says what is wrong with the command line.
-    return null;
+    return { config: null, isWork: false };
   }
 }
 
 function start(): void {
-  const file = config();
+  const { config, isWork } = commandLine();
   const process = new Deno.Command(Deno.execPath(), {
     args: [
       "run",
       "--allow-all",
       HEAP,
-      ...(file === null ? [] : ["--config", file]),
+      ...(config === null ? [] : ["--config", config]),
       new URL("./worker.ts", import.meta.url).href,
       ...Deno.args,
     ],
@@ -85,7 +86,7 @@ function start(): void {
   }).spawn();
   const worker: Worker = { process, spawnedAt: performance.now(), started: false, leaving: false };
   workers.add(worker);
-  log("info", "worker starting", { pid: process.pid, config: file });
+  if (isWork) log("info", "worker starting", { pid: process.pid, config });
   process.status.then((status) => ended(worker, status));
 }
 

@@ -19,7 +19,8 @@ const HELP = `Works the jobs of an application.
 Usage: deno task worker [OPTIONS] MODULE
        deno run -A jsr:@millrace/millrace/worker [OPTIONS] MODULE
 
-MODULE's default export is the composition: { registrars: [...], queues: [...], settings?, events? }.
+MODULE's default export is the composition: { registrars: [...], queues: [...], settings?, events? },
+or what defineApp returns, with these two beside it if wanted: { ...defineApp({ ... }), settings }.
 The database is that of DATABASE_URL; without it an embedded PostgreSQL is started under .millrace/. Its schema is
 migrated first. Ctrl-C, SIGTERM and SIGHUP stop gracefully, a second signal at once.
 
@@ -60,11 +61,11 @@ class WorkerProgram {
 
   async run(given: Arguments): Promise<number> {
     consoleToLog(this.#log);
-    const application = await loadApplication(given.words[0]!);
-    const work = chosenQueues(given, application);
     const threads = integerOption(given, "threads", 1, 256);
     const schema = schemaOption(given);
     const config = chosenConfig(given);
+    const application = await loadApplication(given.words[0]!);
+    const work = chosenQueues(given, application);
     this.#watchSignals();
     this.#watchStrayErrors();
     await using database = await programDatabase(this.#log);

@@ -224,6 +224,7 @@ Deno.test("a mistake ends the program with a code and a sentence, and is not tri
     [["--queues", "side,nowhere", SHOP], 2, 'Cannot work the queue "nowhere"'],
     [["--threads", "0", SHOP], 2, '--threads "0": expected an integer from 1 to 256'],
     [["--schema", "pg_jobs", SHOP], 2, 'Cannot use --schema "pg_jobs"'],
+    [["--config", "nope.json", SHOP], 2, 'Cannot use "nope.json": expected a file that is there'],
     [["tests/programs/apps/not_there.ts"], 1, "Cannot load the application"],
     [["tests/programs/apps/add.ts"], 1, "expected a default export"],
     [["tests/programs/apps/unknown_queue.ts"], 1, "the composition has 2 fault(s)"],
@@ -239,6 +240,7 @@ Deno.test("a mistake ends the program with a code and a sentence, and is not tri
   }
   await using help = new Program("supervisor", ["--help"]);
   assertEquals((await help.end()).code, 0);
+  assert(help.stdout.startsWith("Works the jobs"), help.stdout);
   for (const text of ["Usage: deno task worker", ...WORKER_ARGUMENTS.values!.map((name) => `  --${name} `)]) {
     assertStringIncludes(help.stdout, text);
   }
