@@ -11,6 +11,15 @@ export type OrderedSubscription = Subscription & { readonly inOrder: InOrder };
 const LOCK = "lock table {schema}.subscription_set in share update exclusive mode";
 
 /**
+ * A process that is frozen, or cut off, in the middle of its transaction must not hold up the fan-outs of all others: the
+ * server ends its session after this time without a statement, and rolls back.
+ */
+const BOUND = "select set_config('idle_in_transaction_session_timeout', $1::text, true)";
+
+/** Between two statements of a fan-out there are a few ms of work. */
+const IDLE_MS_MAX = 5000;
+
+/**
  * Resolves to the subscriptions that take this transaction's events in order. If there are any, no other fan-out is under
  * way until it ends: two at a time would claim neighbouring batches, and the later could be committed first.
  */
@@ -19,6 +28,8 @@ export async function holdOrder(tx: Transaction, subscribers: Subscribers): Prom
   for (const subscription of subscribers.ordered) {
     if (await subscription.inOrder.isWanted(tx)) wanted.push(subscription);
   }
-  if (wanted.length > 0) await tx.unsafe(LOCK, []);
+  if (wanted.length === 0) return wanted;
+  await tx.unsafe(BOUND, [String(IDLE_MS_MAX)]);
+  await tx.unsafe(LOCK, []);
   return wanted;
 }

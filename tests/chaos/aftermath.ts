@@ -28,8 +28,8 @@ export async function aftermath(
   if (left > 0 || recoveryMs > RECOVERY_MS_MAX * share) {
     found.push({ rule: "recovery", text: `${left} jobs were left ${recoveryMs} ms after the last fault` });
   }
-  // The producers' pool and one for each worker.
-  const most = (members.length + 1) * pool;
+  // The producers' pool, one for each worker, and the second one at the pooler.
+  const most = (members.length + 2) * pool;
   const connections = await tables.connections();
   if (connections > most) {
     found.push({ rule: "connections", text: `${connections} are open, ${most} would be the pools` });

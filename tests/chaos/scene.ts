@@ -73,8 +73,8 @@ export async function makeFleet(
     await PgBouncer.start(program, site.url, {
       // Its own default keeps everybody out for 15 s after the server was away for a moment.
       server_login_retry: "1",
-      // No more connections to the server than a worker program without it has.
-      default_pool_size: String(POOL),
+      // A program that ends and the next one overlap; heartbeats that waited for a connection would look like a death.
+      default_pool_size: String(2 * POOL),
     }),
   );
   const options = { url: bouncer.url, flags: ["--pooler"] };

@@ -77,6 +77,28 @@ Deno.test("what was committed late is taken before what was recorded after it", 
   assertEquals(await taking.until(3), [second, first, third]);
 });
 
+Deno.test("a process that is frozen while it takes events holds up the others for seconds only", async () => {
+  await using bus = await Bus.open();
+  const [frozen, thawed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const taking = await Taking.open(bus);
+  const { inOrder } = taking.subscription;
+  const freezing: InOrder = {
+    isWanted: (tx) => inOrder!.isWanted(tx),
+    take: async () => {
+      frozen.resolve();
+      await thawed.promise;
+      throw new Error("it comes back to a connection that is gone");
+    },
+  };
+  const first = await bus.started([{ ...taking.subscription, inOrder: freezing }]);
+  const id = await first.recorder.record(placed(1));
+  await frozen.promise;
+  await bus.started([taking.subscription]);
+  const later = await first.recorder.record(placed(2));
+  assertEquals(await taking.until(2), [id, later]);
+  thawed.resolve();
+});
+
 Deno.test("an event that can't be taken holds up nobody, and is poisoned", async () => {
   await using bus = await Bus.open();
   const refused = new Set<string>();
