@@ -5,18 +5,45 @@
  *
  * @module
  */
+import postgres from "postgres";
 import { startEmbedded } from "../embedded/mod.ts";
 import { Webhooks } from "../events/webhooks/mod.ts";
 import { createRuntime, type EventType, type PostgresRuntime, silentLog } from "../mod.ts";
 
-const ENDPOINTS = 50;
+/** The endpoints that are alive. */
+export const ENDPOINTS = 50;
+/** By how much a dead endpoint may lengthen the median of the others. */
+export const LATENCY_TIMES_MAX = 2;
 const EVENTS = 200;
 const ROUNDS = 3;
 const BACKLOG = 10_000;
 const REPLAYS = 10;
 const LATENCY_EVENTS = 100;
 const LATENCY_PAUSE_MS = 100;
-const LATENCY_TIMES_MAX = 2;
+
+/** What {@linkcode measureWebhooks} measures. */
+export interface WebhooksBenchOptions {
+  /** The database. */
+  readonly url: string;
+  /** How many rounds of deliveries. */
+  readonly rounds: number;
+  /** How many events a round has; each goes to every endpoint. */
+  readonly events: number;
+  /** How many deliveries the dead endpoint has in line. */
+  readonly backlog: number;
+  /** How many events the latencies are of, each delivered to every endpoint. */
+  readonly latencyEvents: number;
+}
+
+/** What was measured. */
+export interface WebhooksResult {
+  /** Deliveries a second, one number a round. */
+  readonly rates: readonly number[];
+  /** How late deliveries arrive, in ms, sorted. */
+  readonly alone: readonly number[];
+  /** The same beside the dead endpoint. */
+  readonly beside: readonly number[];
+}
 
 interface Got {
   readonly count: number;
@@ -37,6 +64,8 @@ class Bench implements AsyncDisposable {
   private constructor(
     readonly runtime: PostgresRuntime,
     readonly webhooks: Webhooks,
+    readonly sql: postgres.Sql,
+    readonly schema: string,
     readonly receiver: string,
     readonly child: Deno.ChildProcess,
   ) {}
@@ -54,9 +83,10 @@ class Bench implements AsyncDisposable {
       secretKey: btoa("k".repeat(32)),
       egress: { allowHttp: true, allowAddresses: ["127.0.0.1"] },
     });
+    const schema = `bench_${crypto.randomUUID().slice(0, 8)}`;
     const runtime = createRuntime({
       url,
-      schema: `bench_${crypto.randomUUID().slice(0, 8)}`,
+      schema,
       registrars: [{ eventTypes: TYPES }, webhooks.registrar],
       queues: [{ name: "webhook", concurrency: 200 }],
       poolSize: 10,
@@ -67,7 +97,8 @@ class Bench implements AsyncDisposable {
     for (let index = 0; index < ENDPOINTS; index++) {
       await webhooks.create({ url: `${receiver}${index}`, eventTypes: ["bench.alive"] });
     }
-    return new Bench(runtime, webhooks, receiver, child);
+    const sql = postgres(url, { max: 1, onnotice: () => {} });
+    return new Bench(runtime, webhooks, sql, schema, receiver, child);
   }
 
   /** Records events and waits until all of their deliveries came. */
@@ -80,13 +111,13 @@ class Bench implements AsyncDisposable {
   }
 
   /** How late deliveries arrive after the record of their events, in ms, at a moderate rate. */
-  async latencies(): Promise<readonly number[]> {
+  async latencies(events: number): Promise<readonly number[]> {
     await this.reset();
-    for (let index = 0; index < LATENCY_EVENTS; index++) {
+    for (let index = 0; index < events; index++) {
       await this.runtime.recorder.record({ type: "bench.alive", subject: "1", data: { at: Date.now() } });
       await pause(LATENCY_PAUSE_MS);
     }
-    return (await this.until(LATENCY_EVENTS * ENDPOINTS)).latencies.toSorted((one, other) => one - other);
+    return (await this.until(events * ENDPOINTS)).latencies.toSorted((one, other) => one - other);
   }
 
   async until(count: number): Promise<Got> {
@@ -106,11 +137,13 @@ class Bench implements AsyncDisposable {
     this.child.kill("SIGKILL");
     await this.child.status;
     await this.child.stdout.cancel();
+    await this.sql.unsafe(`drop schema ${this.schema} cascade`);
+    await this.sql.end();
   }
 }
 
 /** An endpoint that takes connections and never answers, with a backlog. */
-async function addDead(bench: Bench): Promise<Deno.Listener> {
+async function addDead(bench: Bench, backlog: number): Promise<Deno.Listener> {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   (async () => {
     const open: Deno.Conn[] = [];
@@ -120,7 +153,7 @@ async function addDead(bench: Bench): Promise<Deno.Listener> {
   const { port } = listener.addr as Deno.NetAddr;
   const since = new Date(Date.now() - 60_000);
   const ids = await bench.runtime.recorder.recordMany(
-    Array.from({ length: BACKLOG / REPLAYS }, () => ({ type: "bench.dead", subject: "1" })),
+    Array.from({ length: backlog / REPLAYS }, () => ({ type: "bench.dead", subject: "1" })),
   );
   for (const id of ids) await bench.runtime.events.awaitFanout(id, 60_000);
   const { endpoint } = await bench.webhooks.create({
@@ -142,10 +175,6 @@ async function addDead(bench: Bench): Promise<Deno.Listener> {
   return listener;
 }
 
-function at(sorted: readonly number[], share: number): number {
-  return sorted[Math.floor((sorted.length - 1) * share)]!;
-}
-
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
@@ -154,30 +183,45 @@ function say(line: string): void {
   Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
 }
 
-async function main(): Promise<number> {
-  await using server = await startEmbedded({ ephemeral: true });
-  await using bench = await Bench.open(server.url);
+/** Measures the rate, and the latencies without a dead endpoint and beside one. */
+export async function measureWebhooks(options: WebhooksBenchOptions): Promise<WebhooksResult> {
+  const { url, rounds, events, backlog, latencyEvents } = options;
+  await using bench = await Bench.open(url);
   await bench.deliver(20);
   const rates: number[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
-    const { firstAt, lastAt, count } = await bench.deliver(EVENTS);
-    rates.push(Math.round(count / (lastAt - firstAt) * 1000));
+  for (let round = 0; round < rounds; round++) {
+    const { firstAt, lastAt, count } = await bench.deliver(events);
+    rates.push(Math.round(count / Math.max(1, lastAt - firstAt) * 1000));
   }
-  say(`deliveries/s to ${ENDPOINTS} endpoints: ${rates.toSorted((one, other) => one - other).join(", ")}`);
-  const alone = await bench.latencies();
-  const listener = await addDead(bench);
-  const beside = await bench.latencies();
+  const alone = await bench.latencies(latencyEvents);
+  const listener = await addDead(bench, backlog);
+  const beside = await bench.latencies(latencyEvents);
   listener.close();
+  return { rates, alone, beside };
+}
+
+/** The value below which a share of the sorted ones lies. */
+export function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.floor((sorted.length - 1) * share)]!;
+}
+
+async function main(): Promise<number> {
+  await using server = await startEmbedded({ ephemeral: true });
+  const { rates, alone, beside } = await measureWebhooks({
+    url: server.url,
+    rounds: ROUNDS,
+    events: EVENTS,
+    backlog: BACKLOG,
+    latencyEvents: LATENCY_EVENTS,
+  });
+  say(`deliveries/s to ${ENDPOINTS} endpoints: ${rates.toSorted((one, other) => one - other).join(", ")}`);
   for (
     const [name, sorted] of [["alone", alone], [`beside a dead one with ${BACKLOG} in line`, beside]] as const
   ) {
-    say(
-      `latency ${name}: median ${at(sorted, 0.5)} ms, 95 % ${at(sorted, 0.95)} ms, 99 % ${
-        at(sorted, 0.99)
-      } ms`,
-    );
+    const [median, most, nearlyAll] = [0.5, 0.95, 0.99].map((share) => quantile(sorted, share));
+    say(`latency ${name}: median ${median} ms, 95 % ${most} ms, 99 % ${nearlyAll} ms`);
   }
-  const times = at(beside, 0.5) / Math.max(1, at(alone, 0.5));
+  const times = quantile(beside, 0.5) / Math.max(1, quantile(alone, 0.5));
   say(`the median is ${times.toFixed(2)} times what it was; the bound is ${LATENCY_TIMES_MAX}`);
   return times <= LATENCY_TIMES_MAX ? 0 : 1;
 }

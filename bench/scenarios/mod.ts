@@ -13,6 +13,7 @@ import { memory } from "./memory.ts";
 import { processor } from "./processor.ts";
 import { relay } from "./relay.ts";
 import { staleStatistics } from "./stale_statistics.ts";
+import { webhooks } from "./webhooks.ts";
 
 /** Everything that can be measured, in the order in which it is. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -35,4 +36,5 @@ export const SCENARIOS: readonly Scenario[] = [
   cost,
   processor,
   relay,
+  webhooks,
 ];
