@@ -9,7 +9,7 @@ import {
   type TxRow,
 } from "../ports/mod.ts";
 import { jobsOf, planFanout, type Subscribers } from "./_fanout.ts";
-import type { OrderedSubscription } from "./_in_order.ts";
+import { type OrderedSubscription, takeInOrder } from "./_in_order.ts";
 
 /** The most events of one batch. */
 const BATCH_MAX = 200;
@@ -102,17 +102,19 @@ export async function claimOne(tx: Transaction, version: string, id: EventId): P
 }
 
 /**
- * Enqueues the jobs of claimed events, hands the events to the subscriptions that take them in order, and marks them, all in
- * the transaction.
+ * Hands claimed events to the subscriptions that take them in order, enqueues their jobs, and marks them, all in the
+ * transaction. Resolves to how many it has fanned out, from the first on.
  */
 export async function fanOut(
   tx: Transaction,
   { jobs, subscribers }: Pick<BatchContext, "jobs" | "subscribers">,
   claimed: readonly ClaimedEvent[],
   ordered: readonly OrderedSubscription[],
-): Promise<void> {
-  if (claimed.length === 0) return;
-  const plan = planFanout(claimed.map((each) => each.read()), subscribers);
+): Promise<number> {
+  if (claimed.length === 0) return 0;
+  const events = claimed.map((each) => each.read());
+  const count = await takeInOrder(tx, ordered, events, subscribers);
+  const plan = planFanout(events.slice(0, count), subscribers);
   const sizes = new Map(claimed.map(({ id, size }) => [id, size]));
   const inTx = jobs.with(tx);
   const ids: JobId[] = [];
@@ -124,12 +126,9 @@ export async function fanOut(
     ids.push(...await inTx.enqueueMany(plan.requests.slice(from, to)));
     from = to;
   }
-  for (const { name, inOrder } of ordered) {
-    const eventIds = plan.shares.filter(({ requests }) => requests.has(name)).map(({ eventId }) => eventId);
-    if (eventIds.length > 0) await inOrder.take(tx, eventIds);
-  }
   const marks = plan.shares.map(({ eventId, requests }) => ({ id: eventId, fanout: jobsOf(requests, ids) }));
   await tx.unsafe(MARK, [JSON.stringify(marks)]);
+  return count;
 }
 
 function claimedEvent(row: TxRow): ClaimedEvent {

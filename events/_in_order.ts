@@ -1,4 +1,4 @@
-import type { InOrder, Subscription, Transaction } from "../ports/mod.ts";
+import type { InOrder, RecordedEvent, Subscription, Transaction } from "../ports/mod.ts";
 import type { Subscribers } from "./_fanout.ts";
 
 /** A subscription that takes events in order. */
@@ -32,4 +32,26 @@ export async function holdOrder(tx: Transaction, subscribers: Subscribers): Prom
   await tx.unsafe(BOUND, [String(IDLE_MS_MAX)]);
   await tx.unsafe(LOCK, []);
   return wanted;
+}
+
+/**
+ * Hands events to those who take them in order. Resolves to how many of them may be fanned out now, from the first on: what
+ * somebody has left goes with the next pass.
+ */
+export async function takeInOrder(
+  tx: Transaction,
+  ordered: readonly OrderedSubscription[],
+  events: readonly RecordedEvent[],
+  subscribers: Subscribers,
+): Promise<number> {
+  let count = events.length;
+  for (const { name, inOrder } of ordered) {
+    const places = [...events.slice(0, count).keys()].filter((place) =>
+      subscribers.of(events[place]!.type).some((each) => each.name === name)
+    );
+    if (places.length === 0) continue;
+    const taken = await inOrder.take(tx, places.map((place) => events[place]!.event_id));
+    count = places[Math.max(1, taken)] ?? count;
+  }
+  return count;
 }

@@ -43,6 +43,7 @@ export async function pass(options: PassOptions): Promise<PassResult> {
   let claimed: readonly ClaimedEvent[] = [];
   let alone: readonly ClaimedEvent[];
   let others = 0;
+  let left = 0;
   try {
     await database.transaction(async (tx) => {
       const ordered = await holdOrder(tx, options.subscribers);
@@ -51,7 +52,8 @@ export async function pass(options: PassOptions): Promise<PassResult> {
       isLook = hint.isLook || ordered.length > 0;
       claimed = await claimBatch(tx, version, isLook ? START : hint.after);
       position.note(isLook, performance.now() - began, claimed.at(-1)?.seq);
-      await fanOut(tx, options, claimed.filter((event) => event.failures === 0), ordered);
+      const batch = claimed.filter((event) => event.failures === 0);
+      left = batch.length - await fanOut(tx, options, batch, ordered);
     });
     alone = claimed.filter((event) => event.failures > 0);
     others = claimed.length - alone.length;
@@ -61,8 +63,8 @@ export async function pass(options: PassOptions): Promise<PassResult> {
     alone = claimed;
   }
   return {
-    claimed: claimed.length,
-    isFull: isFull(claimed),
+    claimed: claimed.length - left,
+    isFull: left > 0 || isFull(claimed),
     isLook,
     againMs: await oneByOne(options, alone, others),
   };

@@ -128,10 +128,11 @@ export interface InOrder {
   /** Whether anybody wants the order now. Asked at the beginning of every fan-out: it must be cheap. */
   isWanted(tx: Tx): Promise<boolean>;
   /**
-   * Gets the ids of some events that the subscription is to have, in the order in which they were recorded. When it throws,
-   * they are tried one by one, and one that fails again and again is set aside as poisoned.
+   * Gets the ids of some events that the subscription is to have, in the order in which they were recorded, at most 200.
+   * Resolves to how many it took, from the first on and at least one, so that it can bound the transaction: the others come
+   * again. When it throws, they are tried one by one, and one that fails again and again is set aside as poisoned.
    */
-  take(tx: Tx, eventIds: readonly EventId[]): Promise<void>;
+  take(tx: Tx, eventIds: readonly EventId[]): Promise<number>;
 }
 
 /**

@@ -1,5 +1,8 @@
-import { type EventId, type InOrder, matchesGlob, type Parts, type Tx } from "../../ports/mod.ts";
+import { type EventId, type InOrder, matchesGlob, type Parts, type Tx, type TxRow } from "../../ports/mod.ts";
 import { insertMessages, type NewDelivery, queueDeliveries } from "./_queue_deliveries.ts";
+
+/** The most deliveries of one transaction, but for those of a single event. */
+const DELIVERIES_MAX = 2000;
 
 /** The most deliveries of one statement. */
 const STEP = 1000;
@@ -15,7 +18,8 @@ const CANDIDATES = `
     on endpoint.ordered and endpoint.enabled
     and (endpoint.owner_id is null or endpoint.owner_id = event.owner_id)
   where event.id in (select value::uuid from json_array_elements_text($1::text::json))
-  order by event.seq, endpoint.created_at, endpoint.id`;
+  order by event.seq, endpoint.created_at, endpoint.id
+  limit $2::int`;
 
 /**
  * Ordered endpoints are given their deliveries by the relay: the jobs of the fan-out overtake each other, and their workers
@@ -25,18 +29,34 @@ export function orderedFanOut({ jobs }: Pick<Parts, "jobs">): InOrder {
   return {
     isWanted: async (tx) => (await tx.unsafe(IS_WANTED, []))[0]!.wanted === true,
     take: async (tx, eventIds) => {
-      const deliveries = await deliveriesOf(tx, eventIds);
+      const { rows, count } = await candidates(tx, eventIds);
+      const deliveries = deliveriesOf(rows);
       for (let from = 0; from < deliveries.length; from += STEP) {
         const some = deliveries.slice(from, from + STEP);
         await insertMessages(tx, [...new Set(some.map(({ messageId }) => messageId))]);
         await queueDeliveries(tx, jobs, some, "");
       }
+      return count;
     },
   };
 }
 
-async function deliveriesOf(tx: Tx, eventIds: readonly EventId[]): Promise<NewDelivery[]> {
-  const rows = await tx.unsafe(CANDIDATES, [JSON.stringify(eventIds)]);
+/** Of as many events as the transaction can bear: while it is open all other relays wait. */
+async function candidates(
+  tx: Tx,
+  eventIds: readonly EventId[],
+): Promise<{ readonly rows: readonly TxRow[]; readonly count: number }> {
+  const read = (ids: readonly EventId[], most: number | null) =>
+    tx.unsafe(CANDIDATES, [JSON.stringify(ids), most]);
+  const rows = await read(eventIds, DELIVERIES_MAX);
+  if (rows.length < DELIVERIES_MAX) return { rows, count: eventIds.length };
+  const cut = String(rows.at(-1)!.event_id);
+  const count = eventIds.indexOf(cut);
+  if (count > 0) return { rows: rows.filter((row) => row.event_id !== cut), count };
+  return { rows: await read([cut], null), count: 1 };
+}
+
+function deliveriesOf(rows: readonly TxRow[]): NewDelivery[] {
   const globs = new Map<string, readonly string[]>();
   return rows.filter(({ type, event_types: text }) => {
     const known = globs.get(String(text)) ?? JSON.parse(String(text)) as readonly string[];

@@ -15,7 +15,10 @@ class Taking {
     this.subscription = keeping("taking", { inOrder }).subscription;
   }
 
-  static async open(bus: Bus, isWanted = true, refused: ReadonlySet<string> = new Set()): Promise<Taking> {
+  static async open(
+    bus: Bus,
+    { isWanted = true, most = Infinity, refused = new Set<string>() } = {},
+  ): Promise<Taking> {
     await bus.sql.unsafe(
       `create table ${bus.schema}.taken (place bigint generated always as identity, id uuid not null)`,
     );
@@ -24,9 +27,10 @@ class Taking {
       take: async (tx, eventIds) => {
         const bad = eventIds.find((id) => refused.has(id));
         if (bad !== undefined) throw new Error(`${bad} is not wanted`);
-        for (const id of eventIds) {
+        for (const id of eventIds.slice(0, most)) {
           await tx.unsafe(`insert into {schema}.taken (id) values ($1::text::uuid)`, [id]);
         }
+        return Math.min(most, eventIds.length);
       },
     });
   }
@@ -57,6 +61,20 @@ Deno.test("who takes events in order gets them as they were recorded, from the r
     ids.push(...await recorder.recordMany(Array.from({ length: count }, () => placed(round))));
   }
   assertEquals(await taking.until(ids.length), ids);
+});
+
+Deno.test("who takes only some of the events gets the others next, and all subscribers get each event once", async () => {
+  await using bus = await Bus.open();
+  const taking = await Taking.open(bus, { most: 7 });
+  const other = keeping("other");
+  const subscriptions = [taking.subscription, other.subscription];
+  const runtime = bus.runtime(subscriptions);
+  const ids = await runtime.recorder.recordMany(Array.from({ length: 450 }, (_, order) => placed(order)));
+  await runtime.start();
+  await bus.started(subscriptions);
+  assertEquals(await taking.until(ids.length), ids);
+  await eventually(() => other.got.length === ids.length, DEADLINE_MS);
+  assertEquals(new Set(other.got.map((event) => event.event_id)).size, ids.length);
 });
 
 Deno.test("what was committed late is taken before what was recorded after it", async () => {
@@ -102,7 +120,7 @@ Deno.test("a process that is frozen while it takes events holds up the others fo
 Deno.test("an event that can't be taken holds up nobody, and is poisoned", async () => {
   await using bus = await Bus.open();
   const refused = new Set<string>();
-  const taking = await Taking.open(bus, true, refused);
+  const taking = await Taking.open(bus, { refused });
   const runtime = bus.runtime([taking.subscription]);
   const ids = await runtime.recorder.recordMany([placed(1), placed(2), placed(3)]);
   refused.add(ids[1]!);
@@ -116,7 +134,7 @@ Deno.test("an event that can't be taken holds up nobody, and is poisoned", async
 
 Deno.test("when nobody wants the order nothing is taken", async () => {
   await using bus = await Bus.open();
-  const taking = await Taking.open(bus, false);
+  const taking = await Taking.open(bus, { isWanted: false });
   const runtime = await bus.started([taking.subscription]);
   const id = await runtime.recorder.record(placed(1));
   assertEquals((await runtime.events.awaitFanout(id, DEADLINE_MS)).fannedOut, true);

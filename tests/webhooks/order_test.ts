@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
+import { orderedFanOut } from "../../events/webhooks/_fan_out_in_order.ts";
 import { eventually, pause } from "../conformance/eventually.ts";
 import { Receiver } from "./support/receiver.ts";
 import { Site } from "./support/site.ts";
@@ -48,7 +49,7 @@ Deno.test("an ordered endpoint gets events in the order in which they were recor
   await using receiver = new Receiver();
   const { id } = await site.endpoint(receiver.url, { ordered: true });
   await site.endpoint(receiver.url + "/any");
-  const count = 300;
+  const count = 150;
   const recorders = site.processes.map(({ runtime }) => runtime.recorder);
   for (let number = 0; number < count; number++) {
     await recorders[number % recorders.length]!.record({
@@ -63,6 +64,34 @@ Deno.test("an ordered endpoint gets events in the order in which they were recor
     inLine.map(({ text }) => JSON.parse(text).data.number),
     Array.from({ length: count }, (_, at) => at),
   );
+});
+
+Deno.test("a relay makes the deliveries of as many events as one transaction can bear, and of one event all", async () => {
+  await using site = await Site.prepare();
+  await site.sql.unsafe(`
+    insert into ${site.schema}.webhook_endpoint
+      (url, description, owner_id, event_types, signature, secrets, ordered)
+    select 'https://hooks.example/', '', owner, '["order.*"]', 'v1', '[]', true
+    from (values (null, 900), ('many', 1500)) as given (owner, count), generate_series(1, count)`);
+  const { recorder } = site.main.runtime;
+  const owners = [null, null, null, null, "many"];
+  const ids = await recorder.recordMany(
+    owners.map((ownerId) => ({ type: "order.placed", subject: "1", ownerId })),
+  );
+  const inOrder = orderedFanOut({ jobs: site.main.runtime });
+  const taken: number[] = [];
+  for (let rest = ids; rest.length > 0; rest = ids.slice(taken.reduce((sum, count) => sum + count))) {
+    taken.push(
+      await site.sql.begin((tx) =>
+        inOrder.take({
+          unsafe: (text, params) => tx.unsafe(text.replaceAll("{schema}", site.schema), params),
+        }, rest)
+      ),
+    );
+  }
+  assertEquals(taken, [2, 2, 1]);
+  const [row] = await site.sql.unsafe(`select count(*)::int as count from ${site.schema}.webhook_delivery`);
+  assertEquals(row!.count, 4 * 900 + 2400);
 });
 
 Deno.test("an ordered endpoint does not wait for the fan-out's jobs", async () => {
