@@ -11,7 +11,6 @@ import {
   type ExecutorStats,
   guardLog,
   InvalidOptionError,
-  isFinal,
   type JobDetail,
   type JobFilter,
   type JobId,
@@ -20,7 +19,6 @@ import {
   type Json,
   type Log,
   type LostThread,
-  MAINTENANCE_QUEUE,
   type NewJob,
   type Overview,
   type PeriodicStatus,
@@ -38,33 +36,17 @@ import {
   type WaitResult,
 } from "../ports/mod.ts";
 import { checkedOptions, checkRuntimeOptions, declaredOf, workedQueues } from "./_checked_options.ts";
-import { levelOf } from "./_level_of.ts";
 import { Gatherer } from "./_gatherer.ts";
-import { Heart } from "./_heart.ts";
 import { JobsInTransaction } from "./_jobs.ts";
-import { Lane } from "./_lane.ts";
-import { Leader } from "./_leader.ts";
 import { overviewOf } from "./_overview.ts";
 import { periodicJob, Periodics } from "./_periodics.ts";
-import { Progress } from "./_progress.ts";
+import { Processing } from "./_processing.ts";
 import { checkJobId, listFilter, newJob, newJobs, requestOf, waitMs } from "./_requests.ts";
-import { type Settled, Settler } from "./_settler.ts";
 import { Signaller } from "./_signaller.ts";
-import { SuspectTurn } from "./_suspects.ts";
-import { Ticker } from "./_ticker.ts";
+import { StopDeadline } from "./_stop_deadline.ts";
 import { Waiters } from "./_waiters.ts";
 import { within } from "./_within.ts";
 import type { Settings } from "./settings.ts";
-
-/** The most rows that one step of retention deletes. */
-const PURGE_STEP = 1000;
-/** How long `stop()` may take beyond its grace, in ms: the executor's own grace, and the last writes. */
-const STOP_EXTRA_MS = 2800;
-/** The part of that which is kept for the last writes, in ms. What is not written is rescued by another process. */
-const DRAIN_MS = 600;
-/** How long each step of the end is waited for, in ms: at most, and when the time of `stop()` is used up. */
-const CLOSE_MS = 1000;
-const CLOSE_MS_MIN = 40;
 
 /** What a runtime is built of. */
 export interface RuntimeOptions extends CompositionInput {
@@ -125,15 +107,9 @@ class StoreRuntime implements WorkingRuntime {
   readonly #log: Log;
   readonly #gatherer: Gatherer;
   readonly #signaller: Signaller;
-  readonly #settler: Settler;
-  readonly #progress: Progress;
   readonly #waiters: Waiters;
-  readonly #heart: Heart;
-  readonly #leader: Leader;
   readonly #periodics: Periodics;
-  readonly #lanes: ReadonlyMap<string, Lane>;
-  readonly #ticks: Ticker;
-  readonly #purges: Ticker;
+  readonly #processing: Processing;
   readonly #onThreadLost: (thread: LostThread) => void;
   #phase: Phase = "new";
   #starting: Promise<void> | undefined;
@@ -155,74 +131,19 @@ class StoreRuntime implements WorkingRuntime {
     this.#onThreadLost = options.onThreadLost ?? (() => {});
     this.#signaller = new Signaller(store, settings.signalMs, log);
     this.#gatherer = new Gatherer(store, () => this.#signaller.take());
-    this.#progress = new Progress(store, log);
     this.#waiters = new Waiters({ store, signaller: this.#signaller, pollMs: settings.pollMs, log });
-    const worked = workedQueues(composition, options.work);
-    this.#heart = new Heart({
-      store,
-      name: options.name ?? "runtime",
-      queues: worked,
-      kinds: [...composition.kinds.keys()],
-      heartbeatMs: settings.heartbeatMs,
-      lostAfterMs: settings.lostAfterMs,
-      onRescued: () => this.#eachLane((lane) => lane.abandon()),
-      onFit: () => this.#eachLane((lane) => lane.wake()),
-      onRescue: (rescued) => rescued.queues.forEach((queue) => this.#ready(queue)),
-      onPaused: (queues) => {
-        for (const [name, lane] of this.#lanes) lane.setPaused(queues.includes(name));
-      },
-      onCancel: (id) => this.#cancelHere(id),
-      log,
-    });
-    const owner = () => this.#heart.owner;
-    const suspects = new SuspectTurn();
-    this.#settler = new Settler({
-      store,
-      owner,
-      settleMs: settings.settleMs,
-      onRecovered: () => this.#eachLane((lane) => lane.wake()),
-      log,
-    });
-    this.#lanes = new Map(worked.map((name) => [
-      name,
-      new Lane({
-        queue: composition.queues.get(name)!,
-        kinds: composition.kinds,
-        store,
-        executor,
-        settler: this.#settler,
-        progress: this.#progress,
-        owner,
-        fit: () => this.#heart.fit,
-        suspects,
-        onSettled: (id, settled) => this.#settled(id, settled),
-        onReady: (queue) => this.#signaller.send({ type: "ready", queue }),
-        settings,
-        log,
-      }),
-    ]));
     this.#periodics = new Periodics(store, schedule, composition.periodics);
-    this.#leader = new Leader({
+    this.#processing = new Processing({
       store,
-      owner,
-      leaseMs: settings.leaseMs,
-      onLeading: () => {
-        this.#ticks.wake();
-        this.#purges.wake();
-      },
+      executor,
+      composition,
+      periodics: this.#periodics,
+      queues: workedQueues(composition, options.work),
+      name: options.name ?? "runtime",
+      signaller: this.#signaller,
+      onEnded: (id) => this.#waiters.ended(id),
+      settings,
       log,
-    });
-    this.#ticks = new Ticker({
-      everyMs: settings.pollMs,
-      run: () => this.#tick(),
-      onError: (error, again) =>
-        log[levelOf(again)]("periodics not looked at, trying again", { error: errorText(error) }),
-    });
-    this.#purges = new Ticker({
-      everyMs: settings.purgeMs,
-      run: () => this.#purge(),
-      onError: (error, again) =>
-        log[levelOf(again)]("ended jobs not purged, trying again", { error: errorText(error) }),
     });
   }
 
@@ -235,7 +156,7 @@ class StoreRuntime implements WorkingRuntime {
     const job = made instanceof Promise ? await made : made;
     if (job.unique) return (await this.#insert([job]))[0]!;
     const { id, signalled } = await this.#track(() => this.#gatherer.insert(job));
-    if (signalled) this.#lanes.get(job.queue)?.wake();
+    if (signalled) this.#processing.wake(job.queue);
     else this.#announce([job]);
     return id;
   }
@@ -248,7 +169,7 @@ class StoreRuntime implements WorkingRuntime {
     checkJobId(id);
     const result = await this.#track(() => this.#store.cancel(id));
     if (result.result === "requested") {
-      this.#cancelHere(id);
+      this.#processing.cancel(id);
       this.#signaller.send({ type: "cancel", id });
     }
     if (result.result === "cancelled") this.#waiters.ended(id);
@@ -272,13 +193,13 @@ class StoreRuntime implements WorkingRuntime {
 
   async retry(id: JobId): Promise<void> {
     checkJobId(id);
-    this.#ready(await this.#track(() => this.#store.retry(id)));
+    this.#processing.ready(await this.#track(() => this.#store.retry(id)));
   }
 
   async pauseQueue(queue: string): Promise<void> {
     this.#assertQueue(queue);
     await this.#track(() => this.#store.pauseQueue(queue));
-    this.#lanes.get(queue)?.setPaused(true);
+    this.#processing.setPaused(queue, true);
     this.#signaller.send({ type: "pause", queue });
     this.#log.info("queue paused", { queue });
   }
@@ -286,7 +207,7 @@ class StoreRuntime implements WorkingRuntime {
   async resumeQueue(queue: string): Promise<void> {
     this.#assertQueue(queue);
     await this.#track(() => this.#store.resumeQueue(queue));
-    this.#lanes.get(queue)?.setPaused(false);
+    this.#processing.setPaused(queue, false);
     this.#signaller.send({ type: "resume", queue });
     this.#log.info("queue resumed", { queue });
   }
@@ -360,7 +281,7 @@ class StoreRuntime implements WorkingRuntime {
       // Before the first claim: a process that can't start has no jobs.
       for (const service of this.#services) await service.start();
       if (this.#isStopping()) return;
-      await this.#heart.start();
+      await this.#processing.register();
     } catch (error) {
       await Promise.allSettled(this.#services.map((service) => service.stop()));
       throw error;
@@ -368,23 +289,20 @@ class StoreRuntime implements WorkingRuntime {
     this.#executor.start({ onThreadLost: (thread) => this.#onThreadLost(thread) });
     if (this.#isStopping()) return;
     this.#phase = "working";
-    this.#leader.start();
-    this.#ticks.start();
-    this.#purges.start();
-    this.#eachLane((lane) => lane.start());
-    this.#log.info("started", { owner: this.#heart.owner, queues: [...this.#lanes.keys()].join(",") });
+    this.#processing.start();
+    this.#log.info("started", { owner: this.#processing.owner, queues: this.#processing.queues.join(",") });
   }
 
   async #stop(graceMs: number): Promise<void> {
     const worked = this.#phase !== "new";
-    const deadline = performance.now() + graceMs + STOP_EXTRA_MS;
+    const deadline = new StopDeadline(graceMs);
     this.#phase = "stopping";
-    if (this.#starting) await within(this.#starting, deadline - DRAIN_MS - performance.now());
+    if (this.#starting) await within(this.#starting, deadline.workMs);
     // They are told first, and nothing is claimed meanwhile: what they still enqueue is for the other processes.
     const services = Promise.allSettled(this.#services.map((service) => service.stop()));
-    if (worked) await this.#stopWorking(graceMs, deadline);
-    await within(services, closeMs(deadline));
-    await within(this.#waiters.stop(), closeMs(deadline));
+    if (worked) await this.#processing.stop(deadline);
+    await within(services, deadline.closeMs);
+    await within(this.#waiters.stop(), deadline.closeMs);
     await this.#executor.stop();
     const { lostThreads } = this.#executor.stats();
     if (lostThreads > 0) {
@@ -392,47 +310,12 @@ class StoreRuntime implements WorkingRuntime {
         lostThreads,
       });
     }
-    await within(Promise.allSettled(this.#calls), closeMs(deadline));
+    await within(Promise.allSettled(this.#calls), deadline.closeMs);
     this.#phase = "stopped";
-    await within(this.#signaller.flush(), closeMs(deadline));
-    if (this.#subscription) await within(this.#subscription.then((each) => each.close()), closeMs(deadline));
-    await within(this.#store.close(), closeMs(deadline));
+    await within(this.#signaller.flush(), deadline.closeMs);
+    if (this.#subscription) await within(this.#subscription.then((each) => each.close()), deadline.closeMs);
+    await within(this.#store.close(), deadline.closeMs);
     if (worked) this.#log.info("stopped");
-  }
-
-  async #stopWorking(graceMs: number, deadline: number): Promise<void> {
-    const lanes = [...this.#lanes.values()];
-    this.#log.info("stopping", { running: lanes.reduce((sum, lane) => sum + lane.running, 0) });
-    const quiet = Promise.all([
-      this.#ticks.stop(),
-      this.#purges.stop(),
-      this.#resign(),
-      ...lanes.map((lane) => lane.close()),
-      ...lanes.map((lane) => lane.idle()),
-    ]);
-    if (!await within(quiet, graceMs)) {
-      for (const lane of lanes) lane.abort();
-      await within(quiet, deadline - DRAIN_MS - performance.now());
-      // Ends what ignored the abort, and reports it as released.
-      await this.#executor.stop();
-    }
-    const drained = await this.#settler.drain(Math.max(DRAIN_MS, deadline - performance.now()));
-    if (!drained) {
-      this.#log.error("stopped with ends of runs not written, another process will rescue the jobs", {
-        runs: this.#settler.backlog,
-      });
-    }
-    // Off the record nobody would rescue what is left, so that is only for when nothing is.
-    const off = this.#heart.stop(drained).catch((error) => {
-      this.#log.warn("not taken off the record, that happens by itself", { error: errorText(error) });
-    });
-    await within(off, closeMs(deadline));
-  }
-
-  async #resign(): Promise<void> {
-    await this.#leader.stop().catch((error) => {
-      this.#log.warn("not resigned, the lease will run out", { error: errorText(error) });
-    });
   }
 
   #isStopping(): boolean {
@@ -453,49 +336,16 @@ class StoreRuntime implements WorkingRuntime {
     for (const { queue, runAt } of jobs) {
       const inMs = runAt === null ? 0 : Date.parse(runAt) - nowMs;
       if (inMs <= 0) ready.add(queue);
-      else this.#lanes.get(queue)?.dueIn(inMs);
+      else this.#processing.dueIn(queue, inMs);
     }
-    for (const queue of ready) this.#ready(queue);
-  }
-
-  #ready(queue: string): void {
-    this.#signaller.send({ type: "ready", queue });
-    this.#lanes.get(queue)?.wake();
-  }
-
-  #settled(id: JobId, settled: Settled): void {
-    // A fenced run may have been completed through its handler's own transaction: whoever waits should look.
-    if (settled === "fenced" || isFinal(settled)) this.#waiters.ended(id);
-  }
-
-  #cancelHere(id: JobId): void {
-    this.#eachLane((lane) => lane.cancel(id));
-  }
-
-  #eachLane(act: (lane: Lane) => void): void {
-    for (const lane of this.#lanes.values()) act(lane);
-  }
-
-  async #tick(): Promise<number | void> {
-    if (!this.#leader.leading) return;
-    const { taken, nextMs } = await this.#periodics.takeDue();
-    if (taken > 0) this.#ready(MAINTENANCE_QUEUE);
-    return nextMs ?? undefined;
-  }
-
-  async #purge(): Promise<void> {
-    const { retentionCompletedMs, retentionOthersMs } = this.#settings;
-    const step = { completedMs: retentionCompletedMs, othersMs: retentionOthersMs, limit: PURGE_STEP };
-    while (this.#leader.leading && !this.#isStopping()) {
-      if (await this.#store.purge(step) < PURGE_STEP) return;
-    }
+    for (const queue of ready) this.#processing.ready(queue);
   }
 
   #listen(): Promise<SignalSubscription> {
     this.#subscription ??= this.#store.subscribe({
       signal: (signal) => this.#signal(signal),
       ready: () => {
-        this.#eachLane((lane) => this.#phase === "working" && lane.wake());
+        if (this.#phase === "working") this.#processing.wakeAll();
         this.#waiters.lookAtAll();
       },
     }).catch((error) => {
@@ -508,14 +358,14 @@ class StoreRuntime implements WorkingRuntime {
   #signal(signal: Signal): void {
     switch (signal.type) {
       case "ready":
-        if (this.#phase === "working") this.#lanes.get(signal.queue)?.wake();
+        if (this.#phase === "working") this.#processing.wake(signal.queue);
         break;
       case "pause":
       case "resume":
-        this.#lanes.get(signal.queue)?.setPaused(signal.type === "pause");
+        this.#processing.setPaused(signal.queue, signal.type === "pause");
         break;
       case "cancel":
-        this.#cancelHere(signal.id);
+        this.#processing.cancel(signal.id);
         break;
       case "wait":
         this.#waiters.waitedElsewhere(signal.id);
@@ -547,9 +397,4 @@ class StoreRuntime implements WorkingRuntime {
       this.#calls.delete(answer);
     }
   }
-}
-
-/** How long the next step of the end may take. Without a database every step would take all of its time. */
-function closeMs(deadline: number): number {
-  return Math.min(CLOSE_MS, Math.max(CLOSE_MS_MIN, deadline - performance.now()));
 }

@@ -1,0 +1,264 @@
+import {
+  type Composition,
+  errorText,
+  type Executor,
+  isFinal,
+  type JobId,
+  type Log,
+  MAINTENANCE_QUEUE,
+  type Store,
+} from "../ports/mod.ts";
+import { Heart } from "./_heart.ts";
+import { Lane } from "./_lane.ts";
+import { Leader } from "./_leader.ts";
+import { levelOf } from "./_level_of.ts";
+import type { Periodics } from "./_periodics.ts";
+import { Progress } from "./_progress.ts";
+import { type Settled, Settler } from "./_settler.ts";
+import type { Signaller } from "./_signaller.ts";
+import type { StopDeadline } from "./_stop_deadline.ts";
+import { SuspectTurn } from "./_suspects.ts";
+import { Ticker } from "./_ticker.ts";
+import { within } from "./_within.ts";
+import type { Settings } from "./settings.ts";
+
+/** The most rows that one step of retention deletes. */
+const PURGE_STEP = 1000;
+
+/** What {@linkcode Processing} needs. */
+export interface ProcessingOptions {
+  /** Keeps the jobs. */
+  readonly store: Store;
+  /** Runs the handlers. */
+  readonly executor: Executor;
+  /** Kinds and queues. */
+  readonly composition: Composition;
+  /** What is enqueued by the clock. */
+  readonly periodics: Periodics;
+  /** The queues that this process works. */
+  readonly queues: readonly string[];
+  /** For people, on the record of processes. */
+  readonly name: string;
+  /** Tells the other processes. */
+  readonly signaller: Signaller;
+  /** A job has ended here, or should be looked at. */
+  readonly onEnded: (id: JobId) => void;
+  /** Times and sizes. */
+  readonly settings: Settings;
+  /** For people. */
+  readonly log: Log;
+}
+
+/**
+ * What a process does with jobs once it has started: a lane for each queue claims, runs and ends them, the heart shows that
+ * it lives and rescues from those who don't, and whoever leads takes ticks and purges.
+ */
+export class Processing {
+  readonly #options: ProcessingOptions;
+  readonly #settler: Settler;
+  readonly #heart: Heart;
+  readonly #leader: Leader;
+  readonly #lanes: ReadonlyMap<string, Lane>;
+  readonly #ticks: Ticker;
+  readonly #purges: Ticker;
+  #stopping = false;
+
+  /** Does nothing yet. */
+  constructor(options: ProcessingOptions) {
+    this.#options = options;
+    const { store, settings, log } = options;
+    const owner = () => this.#heart.owner;
+    this.#heart = this.#makeHeart();
+    this.#settler = new Settler({
+      store,
+      owner,
+      settleMs: settings.settleMs,
+      onRecovered: () => this.wakeAll(),
+      log,
+    });
+    this.#lanes = this.#makeLanes(owner);
+    this.#leader = new Leader({
+      store,
+      owner,
+      leaseMs: settings.leaseMs,
+      onLeading: () => {
+        this.#ticks.wake();
+        this.#purges.wake();
+      },
+      log,
+    });
+    this.#ticks = new Ticker({
+      everyMs: settings.pollMs,
+      run: () => this.#tick(),
+      onError: (error, again) =>
+        log[levelOf(again)]("periodics not looked at, trying again", { error: errorText(error) }),
+    });
+    this.#purges = new Ticker({
+      everyMs: settings.purgeMs,
+      run: () => this.#purge(),
+      onError: (error, again) =>
+        log[levelOf(again)]("ended jobs not purged, trying again", { error: errorText(error) }),
+    });
+  }
+
+  /** The id of this process on the record. */
+  get owner(): string {
+    return this.#heart.owner;
+  }
+
+  /** The queues that are worked. */
+  get queues(): readonly string[] {
+    return this.#options.queues;
+  }
+
+  /** Puts this process on the record, and begins to beat. */
+  async register(): Promise<void> {
+    await this.#heart.start();
+  }
+
+  /** Begins to work. */
+  start(): void {
+    this.#leader.start();
+    this.#ticks.start();
+    this.#purges.start();
+    this.#eachLane((lane) => lane.start());
+  }
+
+  /** There may be something to claim in a queue. */
+  wake(queue: string): void {
+    this.#lanes.get(queue)?.wake();
+  }
+
+  /** There may be something to claim anywhere. */
+  wakeAll(): void {
+    this.#eachLane((lane) => lane.wake());
+  }
+
+  /** There is something to claim in a queue: the other processes are told, here the lane is woken without a detour. */
+  ready(queue: string): void {
+    this.#options.signaller.send({ type: "ready", queue });
+    this.wake(queue);
+  }
+
+  /** A job of a queue falls due in so many ms. */
+  dueIn(queue: string, inMs: number): void {
+    this.#lanes.get(queue)?.dueIn(inMs);
+  }
+
+  /** Begins nothing more of a queue, or goes on. */
+  setPaused(queue: string, isPaused: boolean): void {
+    this.#lanes.get(queue)?.setPaused(isPaused);
+  }
+
+  /** Cancels a job, if it runs here. */
+  cancel(id: JobId): void {
+    this.#eachLane((lane) => lane.cancel(id));
+  }
+
+  /** Claims no more, waits for what runs, ends what does not end, writes what became of it, and goes off the record. */
+  async stop(deadline: StopDeadline): Promise<void> {
+    const { executor, log } = this.#options;
+    this.#stopping = true;
+    const lanes = [...this.#lanes.values()];
+    log.info("stopping", { running: lanes.reduce((sum, lane) => sum + lane.running, 0) });
+    const quiet = Promise.all([
+      this.#ticks.stop(),
+      this.#purges.stop(),
+      this.#resign(),
+      ...lanes.map((lane) => lane.close()),
+      ...lanes.map((lane) => lane.idle()),
+    ]);
+    if (!await within(quiet, deadline.graceMs)) {
+      for (const lane of lanes) lane.abort();
+      await within(quiet, deadline.workMs);
+      // Ends what ignored the abort, and reports it as released.
+      await executor.stop();
+    }
+    const drained = await this.#settler.drain(deadline.drainMs);
+    if (!drained) {
+      log.error("stopped with ends of runs not written, another process will rescue the jobs", {
+        runs: this.#settler.backlog,
+      });
+    }
+    // Off the record nobody would rescue what is left, so that is only for when nothing is.
+    const off = this.#heart.stop(drained).catch((error) => {
+      log.warn("not taken off the record, that happens by itself", { error: errorText(error) });
+    });
+    await within(off, deadline.closeMs);
+  }
+
+  #makeHeart(): Heart {
+    const { store, composition, queues, name, settings, log } = this.#options;
+    return new Heart({
+      store,
+      name,
+      queues,
+      kinds: [...composition.kinds.keys()],
+      heartbeatMs: settings.heartbeatMs,
+      lostAfterMs: settings.lostAfterMs,
+      onRescued: () => this.#eachLane((lane) => lane.abandon()),
+      onFit: () => this.wakeAll(),
+      onRescue: (rescued) => rescued.queues.forEach((queue) => this.ready(queue)),
+      onPaused: (paused) => {
+        for (const [queue, lane] of this.#lanes) lane.setPaused(paused.includes(queue));
+      },
+      onCancel: (id) => this.cancel(id),
+      log,
+    });
+  }
+
+  #makeLanes(owner: () => string): ReadonlyMap<string, Lane> {
+    const { store, executor, composition, queues, signaller, settings, log } = this.#options;
+    const progress = new Progress(store, log);
+    const suspects = new SuspectTurn();
+    return new Map(queues.map((name) => [
+      name,
+      new Lane({
+        queue: composition.queues.get(name)!,
+        kinds: composition.kinds,
+        store,
+        executor,
+        settler: this.#settler,
+        progress,
+        owner,
+        fit: () => this.#heart.fit,
+        suspects,
+        onSettled: (id, settled) => this.#settled(id, settled),
+        onReady: (queue) => signaller.send({ type: "ready", queue }),
+        settings,
+        log,
+      }),
+    ]));
+  }
+
+  async #resign(): Promise<void> {
+    await this.#leader.stop().catch((error) => {
+      this.#options.log.warn("not resigned, the lease will run out", { error: errorText(error) });
+    });
+  }
+
+  #settled(id: JobId, settled: Settled): void {
+    // A fenced run may have been completed through its handler's own transaction: whoever waits should look.
+    if (settled === "fenced" || isFinal(settled)) this.#options.onEnded(id);
+  }
+
+  #eachLane(act: (lane: Lane) => void): void {
+    for (const lane of this.#lanes.values()) act(lane);
+  }
+
+  async #tick(): Promise<number | void> {
+    if (!this.#leader.leading) return;
+    const { taken, nextMs } = await this.#options.periodics.takeDue();
+    if (taken > 0) this.ready(MAINTENANCE_QUEUE);
+    return nextMs ?? undefined;
+  }
+
+  async #purge(): Promise<void> {
+    const { store, settings } = this.#options;
+    const { retentionCompletedMs, retentionOthersMs } = settings;
+    const step = { completedMs: retentionCompletedMs, othersMs: retentionOthersMs, limit: PURGE_STEP };
+    while (this.#leader.leading && !this.#stopping) {
+      if (await store.purge(step) < PURGE_STEP) return;
+    }
+  }
+}
