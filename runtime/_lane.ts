@@ -1,5 +1,4 @@
 import {
-  type AttemptObserver,
   type AttemptOutcome,
   type Claimed,
   errorText,
@@ -12,21 +11,22 @@ import {
   type Store,
 } from "../ports/mod.ts";
 import { levelOf } from "./_level_of.ts";
-import type { Timer } from "./_timer.ts";
+import { MeanDuration } from "./_mean_duration.ts";
 import { settlementOf } from "./_outcome.ts";
 import type { Progress } from "./_progress.ts";
 import { Rate } from "./_rate.ts";
+import { reportAttempt } from "./_report.ts";
+import { Running } from "./_running.ts";
 import type { Settled, Settler } from "./_settler.ts";
 import { isSuspect, type SuspectTurn } from "./_suspects.ts";
 import { Ticker } from "./_ticker.ts";
+import type { Timer } from "./_timer.ts";
 import type { Settings } from "./settings.ts";
 
 /** Where slots could make more starts a second than this, starts are recorded ahead: round trips would be the limit. */
 const AHEAD_RATE_MIN = 2000;
 /** How far ahead, in ms of that rate. So many starts a dying process may be charged for that it did not make. */
 const AHEAD_MS = 2;
-/** How much one run weighs in the mean duration of the latest. */
-const DURATION_WEIGHT = 0.05;
 /** When a suspect that must wait for its turn comes back, in ms. */
 const SUSPECT_PAUSE_MS = 300;
 /** How many handlers of a queue begin whatever else runs: the executor has threads for so many. */
@@ -64,31 +64,6 @@ export interface LaneOptions {
   readonly log: Log;
 }
 
-/** One attempt that runs. The executor tells it, and it tells its lane: one small object, for each job has one. */
-class Running implements AttemptObserver {
-  readonly startedAt: number = performance.now();
-  aborted = false;
-  /** What the executor calls it; known once it has been handed over. */
-  key = -1;
-
-  constructor(
-    readonly job: Claimed,
-    readonly kind: Kind,
-    readonly progressOf: Progress,
-    readonly onEnded: (running: Running, outcome: AttemptOutcome) => void,
-  ) {}
-
-  progress(done: number, note: string | undefined): void {
-    this.progressOf.tell({ id: this.job.id, run: this.job.run, done, note: note ?? null });
-  }
-
-  ended(outcome: AttemptOutcome): void {
-    if (this.progressOf.isPending(this.job)) {
-      this.progressOf.flush().finally(() => this.onEnded(this, outcome));
-    } else this.onEnded(this, outcome);
-  }
-}
-
 /**
  * Works one queue: claims, starts, and hands over the ends.
  *
@@ -117,8 +92,7 @@ export class Lane {
   #suspectsLeaving = 0;
   /** There is a row of suspects: one is claimed at a time, until something else comes. */
   #singly = false;
-  /** The mean duration of the latest runs, in ms. */
-  #durationMs = Infinity;
+  readonly #duration = new MeanDuration();
   /** Slots that the claim under way was promised. */
   #promised = 0;
   /** Whether the last claim was filled, so that there is likely more. */
@@ -382,7 +356,7 @@ export class Lane {
 
   /** How many starts to have on record beyond the free slots. */
   #ahead(): number {
-    const rate = this.#options.queue.concurrency * 1000 / this.#durationMs;
+    const rate = this.#options.queue.concurrency * 1000 / this.#duration.ms;
     return rate > AHEAD_RATE_MIN ? Math.ceil(rate * AHEAD_MS / 1000) : 0;
   }
 
@@ -424,19 +398,13 @@ export class Lane {
     const { job, kind, aborted } = running;
     this.#running.delete(running);
     this.#suspectEnded(job);
-    this.#noteDuration(performance.now() - running.startedAt);
+    this.#duration.note(performance.now() - running.startedAt);
     const settlement = settlementOf(job, kind, outcome, { aborted, random: Math.random() });
     this.#settle(job, settlement);
-    this.#report(job, kind, outcome, settlement);
+    reportAttempt(this.#options.log, { job, kind, outcome, settlement });
     if (this.#running.size === 0) { for (const resolve of this.#idle.splice(0)) resolve(); }
     this.#pump();
   };
-
-  #noteDuration(ms: number): void {
-    const known = Number.isFinite(this.#durationMs);
-    this.#durationMs = known ? this.#durationMs + DURATION_WEIGHT * (ms - this.#durationMs) : ms;
-    this.#durationMs = Math.max(this.#durationMs, 0.01);
-  }
 
   #settle(job: Claimed, settlement: Settlement, done?: () => void): void {
     const { settler, onSettled, onReady, queue } = this.#options;
@@ -470,28 +438,5 @@ export class Lane {
     });
     const { id, run, alone } = job;
     this.#settle(job, { id, run, to: "put aside", delayMs: settings.putAsideMs, error: null, alone });
-  }
-
-  /** What went wrong, for whoever is on call: to which job, and what happens next. */
-  #report(job: Claimed, kind: Kind, outcome: AttemptOutcome, settlement: Settlement): void {
-    if (outcome.type === "completed" || outcome.type === "snoozed") return;
-    const { log } = this.#options;
-    const next = settlement.to === "retry" ? { inMs: settlement.delayMs } : {};
-    const fields = {
-      job: job.id,
-      kind: job.kind,
-      attempt: job.attempt,
-      of: job.maxAttempts,
-      next: settlement.to,
-      ...next,
-    };
-    if (outcome.type === "failed") {
-      log.warn("attempt failed", { ...fields, class: outcome.class, error: outcome.message });
-    } else if (outcome.type === "discarded") {
-      const level = kind.discardAlert === false ? "debug" : "warn";
-      log[level]("handler discarded its job", { ...fields, reason: outcome.reason });
-    } else if (outcome.type === "released") {
-      log.warn("run given back", { ...fields, reason: outcome.reason });
-    }
   }
 }
