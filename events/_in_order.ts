@@ -1,37 +1,94 @@
-import type { InOrder, RecordedEvent, Subscription, Transaction } from "../ports/mod.ts";
+import type { Database, InOrder, RecordedEvent, Subscription, Transaction } from "../ports/mod.ts";
 import type { Subscribers } from "./_fanout.ts";
 
 /** A subscription that takes events in order. */
 export type OrderedSubscription = Subscription & { readonly inOrder: InOrder };
 
-/**
- * One transaction at a time over all processes; readers and writers of the table go on. It is a statement of its own: the
- * claim after it sees all that the transaction before it has committed.
- */
-const LOCK = "lock table {schema}.subscription_set in share update exclusive mode";
+/** Begins the key of the lock ("Mill"), before the number of a table: nobody else's, and another one in each schema. */
+const LOCK_CLASS = 0x4d696c6c;
 
 /**
- * A process that is frozen, or cut off, in the middle of its transaction must not hold up the fan-outs of all others: the
- * server ends its session after this time without a statement, and rolls back.
+ * A process that is frozen, or cut off, in the middle of its pass must not hold up those of all others: whether its server
+ * waits for its next statement or for it to take an answer, the session ends after this time, and rolls back.
  */
-const BOUND = "select set_config('idle_in_transaction_session_timeout', $1::text, true)";
+export const STILL_MS_MAX = 5000;
 
-/** Between two statements of a fan-out there are a few ms of work. */
-const IDLE_MS_MAX = 5000;
+/** A statement of its own: the claim after it sees all that was committed in the turn before. */
+const TAKE_TURN = `
+  select
+    set_config('idle_in_transaction_session_timeout', $1::text, true),
+    set_config('tcp_user_timeout', $1::text, true),
+    pg_advisory_xact_lock($2::int, tableoid::int)
+  from {schema}.subscription_set
+  limit 1`;
+
+/** Beside all others who are beside each other: only a turn waits for their end. */
+const STAND_BESIDE = `
+  select
+    set_config('idle_in_transaction_session_timeout', $1::text, true),
+    set_config('tcp_user_timeout', $1::text, true),
+    pg_advisory_xact_lock_shared($2::int, tableoid::int)
+  from {schema}.subscription_set
+  limit 1`;
+
+/** The order is wanted, and the transaction has not waited for its turn: it is to be rolled back and made again. */
+class OutOfTurnError extends Error {
+  override readonly name = "OutOfTurnError";
+}
 
 /**
- * Resolves to the subscriptions that take this transaction's events in order. If there are any, no other fan-out is under
- * way until it ends: two at a time would claim neighbouring batches, and the later could be committed first.
+ * Whose turn it is to fan out. While a subscription wants the order, no two passes are under way at once: they would claim
+ * neighbouring batches, and the later could be committed first.
+ *
+ *     beside the others --> claim --> wanted? -- no --> commit
+ *                                        \-- yes --> roll back --> wait for the turn --> claim --> commit
  */
-export async function holdOrder(tx: Transaction, subscribers: Subscribers): Promise<OrderedSubscription[]> {
-  const wanted: OrderedSubscription[] = [];
-  for (const subscription of subscribers.ordered) {
-    if (await subscription.inOrder.isWanted(tx)) wanted.push(subscription);
+export class Turn {
+  readonly #subscribers: Subscribers;
+  #isLikely = false;
+
+  /** Of a process with these subscribers. */
+  constructor(subscribers: Subscribers) {
+    this.#subscribers = subscribers;
   }
-  if (wanted.length === 0) return wanted;
-  await tx.unsafe(BOUND, [String(IDLE_MS_MAX)]);
-  await tx.unsafe(LOCK, []);
-  return wanted;
+
+  /** Whether the order was wanted when somebody last asked. */
+  get isLikely(): boolean {
+    return this.#isLikely;
+  }
+
+  /** Runs the transaction of a pass: in turn if that is likely to be needed, and again if it is and was not likely. */
+  async transaction(
+    database: Database,
+    body: (tx: Transaction, isInTurn: boolean) => Promise<void>,
+  ): Promise<void> {
+    try {
+      await database.transaction(async (tx) => {
+        const isInTurn = this.#isLikely;
+        if (this.#subscribers.ordered.length > 0) {
+          await tx.unsafe(isInTurn ? TAKE_TURN : STAND_BESIDE, [String(STILL_MS_MAX), LOCK_CLASS]);
+        }
+        await body(tx, isInTurn);
+      });
+    } catch (error) {
+      if (!(error instanceof OutOfTurnError)) throw error;
+      await this.transaction(database, body);
+    }
+  }
+
+  /**
+   * Resolves to who takes the claimed events of this transaction in order. It is asked after the claim: if it is not wanted
+   * then, all that was claimed was recorded before it is.
+   */
+  async wanted(tx: Transaction, isInTurn: boolean): Promise<OrderedSubscription[]> {
+    const wanted: OrderedSubscription[] = [];
+    for (const subscription of this.#subscribers.ordered) {
+      if (await subscription.inOrder.isWanted(tx)) wanted.push(subscription);
+    }
+    this.#isLikely = wanted.length > 0;
+    if (this.#isLikely && !isInTurn) throw new OutOfTurnError();
+    return wanted;
+  }
 }
 
 /**

@@ -2,7 +2,7 @@ import { errorText, type Log } from "../ports/mod.ts";
 import { type BatchContext, claimBatch, type ClaimedEvent, claimOne, fanOut, isFull } from "./_batch.ts";
 import { type ClaimPosition, START } from "./_claim_position.ts";
 import { noteFailure } from "./_failures.ts";
-import { holdOrder } from "./_in_order.ts";
+import type { Turn } from "./_in_order.ts";
 import { isBadValue, isOutage } from "./_outage.ts";
 import type { EventSettings } from "./settings.ts";
 
@@ -10,6 +10,8 @@ import type { EventSettings } from "./settings.ts";
 export interface PassOptions extends BatchContext {
   /** Where the claim begins. */
   readonly position: ClaimPosition;
+  /** Whose turn it is, while the order is wanted. */
+  readonly turn: Turn;
   /** Times. */
   readonly settings: EventSettings;
   /** Whether the relay is ending: what is not begun is left. */
@@ -37,7 +39,7 @@ export interface PassResult {
  * @throws when the database is at fault, or nothing at all can be fanned out: then no event is to blame.
  */
 export async function pass(options: PassOptions): Promise<PassResult> {
-  const { database, position, version } = options;
+  const { database, position, turn, version } = options;
   const hint = position.next();
   let isLook = hint.isLook;
   let claimed: readonly ClaimedEvent[] = [];
@@ -45,15 +47,15 @@ export async function pass(options: PassOptions): Promise<PassResult> {
   let others = 0;
   let left = 0;
   try {
-    await database.transaction(async (tx) => {
-      const ordered = await holdOrder(tx, options.subscribers);
+    await turn.transaction(database, async (tx, isInTurn) => {
       const began = performance.now();
       // In order means that what was committed late, and lies behind, goes first.
-      isLook = hint.isLook || ordered.length > 0;
+      isLook = hint.isLook || isInTurn;
       claimed = await claimBatch(tx, version, isLook ? START : hint.after);
       position.note(isLook, performance.now() - began, claimed.at(-1)?.seq);
       const batch = claimed.filter((event) => event.failures === 0);
-      left = batch.length - await fanOut(tx, options, batch, ordered);
+      if (batch.length === 0) return;
+      left = batch.length - await fanOut(tx, options, batch, await turn.wanted(tx, isInTurn));
     });
     alone = claimed.filter((event) => event.failures > 0);
     others = claimed.length - alone.length;
@@ -76,16 +78,15 @@ async function oneByOne(
   events: readonly ClaimedEvent[],
   others: number,
 ): Promise<number | null> {
-  const { database, version, settings, log } = options;
+  const { database, turn, version, settings, log } = options;
   const failed: { readonly event: ClaimedEvent; readonly error: unknown }[] = [];
   for (const { id } of events) {
     if (options.isStopping()) break;
     let event: ClaimedEvent | null = null;
     try {
-      await database.transaction(async (tx) => {
-        const ordered = await holdOrder(tx, options.subscribers);
+      await turn.transaction(database, async (tx, isInTurn) => {
         event = await claimOne(tx, version, id);
-        if (event !== null) await fanOut(tx, options, [event], ordered);
+        if (event !== null) await fanOut(tx, options, [event], await turn.wanted(tx, isInTurn));
       });
     } catch (error) {
       if (isOutage(error) || event === null) throw error;

@@ -11,6 +11,7 @@ import { AwakeMark } from "./_awake.ts";
 import { ClaimPosition } from "./_claim_position.ts";
 import { backoffMs } from "./_failures.ts";
 import { Subscribers } from "./_fanout.ts";
+import { Turn } from "./_in_order.ts";
 import { pass, type PassResult } from "./_pass.ts";
 import { OUTBOX_CHANNEL } from "./_schema.ts";
 import { SubscriptionSet } from "./_subscription_set.ts";
@@ -53,6 +54,7 @@ export class Relay {
   readonly #awake: AwakeMark;
   readonly #position: ClaimPosition = new ClaimPosition();
   readonly #subscribers: Subscribers;
+  readonly #turn: Turn;
   #subscription: ChannelSubscription | undefined;
   #loop: Promise<void> | undefined;
   #stopping = false;
@@ -76,6 +78,7 @@ export class Relay {
     });
     this.#awake = new AwakeMark(database, owner);
     this.#subscribers = new Subscribers(subscriptions);
+    this.#turn = new Turn(this.#subscribers);
   }
 
   /** Publishes the set of subscriptions, begins to listen, and begins. */
@@ -143,8 +146,9 @@ export class Relay {
       : settings.sweepMs;
     const idleMs = Math.min(restMs, Math.max(1, this.#renewAt - performance.now()));
     if (version === null) return idleMs;
-    // While one waits for the database the other one works here.
-    const passes = Array.from({ length: this.#isFull ? PASSES_MAX : 1 }, () => this.#pass(version));
+    // While one waits for the database the other one works here; but not for its turn.
+    const count = this.#isFull && !this.#turn.isLikely ? PASSES_MAX : 1;
+    const passes = Array.from({ length: count }, () => this.#pass(version));
     const results = (await Promise.allSettled(passes)).map((each) => {
       if (each.status === "rejected") throw each.reason;
       return each.value;
@@ -169,6 +173,7 @@ export class Relay {
       version,
       subscribers: this.#subscribers,
       position: this.#position,
+      turn: this.#turn,
       isStopping: () => this.#stopping,
       log: this.#log,
     });

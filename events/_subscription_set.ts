@@ -1,8 +1,12 @@
 import { type Database, type Log, type Subscription, toJsonText, type Transaction } from "../ports/mod.ts";
+import { STILL_MS_MAX } from "./_in_order.ts";
 import { OUTBOX_CHANNEL } from "./_schema.ts";
 
 /** Keeps publishers apart. Readers are not held up. */
 const LOCK = "lock table {schema}.subscription_set in share row exclusive mode";
+
+/** A process that is frozen while it publishes must not keep the others out. */
+const BOUND = "select set_config('idle_in_transaction_session_timeout', $1::text, true)";
 
 const NEWEST = `
   select version::text, fingerprint
@@ -107,6 +111,7 @@ export class SubscriptionSet {
   }
 
   async #publish(tx: Transaction): Promise<string | null> {
+    await tx.unsafe(BOUND, [String(STILL_MS_MAX)]);
     await tx.unsafe(LOCK, []);
     const newest = newestOf(await tx.unsafe(NEWEST, []));
     if (newest?.fingerprint === this.#fingerprint) return newest.version;

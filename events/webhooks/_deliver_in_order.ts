@@ -8,7 +8,7 @@ import { delayMs, faultDelayMs } from "./settings.ts";
 const WORK_MS_MAX = 2000;
 
 /**
- * Delivers in the order of the fan-out. Whoever has the endpoint's lease works through its backlog, whichever job that
+ * Delivers in the order of the line. Whoever has the endpoint's lease works through its backlog, whichever job that
  * belongs to, so attempts are counted on the delivery and not on its job. The first that fails holds up the rest.
  */
 export async function deliverInOrder(

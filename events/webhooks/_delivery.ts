@@ -67,7 +67,7 @@ const LOAD = `
   join {schema}.webhook_message as message on message.id = delivery.message_id
   join {schema}.webhook_endpoint as endpoint on endpoint.id = delivery.endpoint_id`;
 
-/** The first of an endpoint that waits, in the order of the fan-out. A test is for itself. */
+/** The first of an endpoint that waits, in the order of the line. A test is for itself. */
 const LOAD_FIRST = `
   select${COLUMNS}
   from {schema}.webhook_delivery as delivery

@@ -15,7 +15,7 @@ const STEP = 200;
 const AT_ONCE = 10;
 const LOOK_MS = 100;
 
-/** Each once, in the order of the fan-out: what is refused again at once must not be put back again. */
+/** Each once, in the order of the line: what is refused again at once must not be put back again. */
 const PUT_BACK = `
   update {schema}.webhook_delivery as delivery
   set state = 'waiting', reason = null, attempts = 0, ended_at = null, queued_at = clock_timestamp()

@@ -16,7 +16,7 @@ export interface Endpoint {
   readonly signature: "v1" | "v1a";
   /** What verifies `v1a`; null for `v1`. No secret. */
   readonly publicKey: string | null;
-  /** Whether events come one after the other, in the order of their fan-out. */
+  /** Whether events come one after the other, in the order in which they were recorded. */
   readonly ordered: boolean;
   /** Whether anything is sent. */
   readonly enabled: boolean;
@@ -44,7 +44,7 @@ export interface EndpointDraft {
   readonly ownerId?: string | null;
   /** How it is signed. Default `v1`. */
   readonly signature?: "v1" | "v1a";
-  /** One after the other, in the order of the fan-out, at the price of waiting behind a failure. Default false. */
+  /** One after the other, in the order of the events, at the price of waiting behind a failure. Default false. */
   readonly ordered?: boolean;
 }
 

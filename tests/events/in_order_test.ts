@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { InOrder, Subscription } from "../../mod.ts";
 import { eventually } from "../conformance/eventually.ts";
+import { TcpProxy } from "../integration/support/tcp_proxy.ts";
 import { Bus, keeping, placed } from "./support/bus.ts";
 
 const DEADLINE_MS = 30_000;
@@ -115,6 +116,54 @@ Deno.test("a process that is frozen while it takes events holds up the others fo
   const later = await first.recorder.record(placed(2));
   assertEquals(await taking.until(2), [id, later]);
   thawed.resolve();
+});
+
+Deno.test("a process that did not know that the order is wanted lets nothing overtake what it has claimed", async () => {
+  await using bus = await Bus.open();
+  const [claimed, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const taking = await Taking.open(bus);
+  const inOrder: InOrder = {
+    ...taking.subscription.inOrder!,
+    isWanted: async () => {
+      claimed.resolve();
+      await goOn.promise;
+      return true;
+    },
+  };
+  const first = await bus.started([{ ...taking.subscription, inOrder }]);
+  const ids = [await first.recorder.record(placed(1))];
+  await claimed.promise;
+  ids.push(await first.recorder.record(placed(2)));
+  await bus.started([taking.subscription]);
+  // The second process waits for the first one, and not for long enough to end it.
+  await eventually(async () => {
+    const rows = await bus.sql.unsafe(`
+      select from pg_locks
+      where locktype = 'advisory' and not granted and objid = '${bus.schema}.subscription_set'::regclass::oid`);
+    return rows.length > 0;
+  }, DEADLINE_MS);
+  goOn.resolve();
+  assertEquals(await taking.until(2), ids);
+});
+
+Deno.test("a process that takes no answer to its claim holds up the others for seconds only", async () => {
+  await using bus = await Bus.open();
+  await using proxy = new TcpProxy(bus.url);
+  const taking = await Taking.open(bus);
+  const cutOff = await bus.started([taking.subscription], { url: proxy.url });
+  // Now it knows that the order is wanted.
+  const ids = [await cutOff.recorder.record(placed(1))];
+  await taking.until(1);
+  proxy.freezeAtLargeAnswer();
+  const other = bus.runtime([taking.subscription]);
+  const note = "x".repeat(400_000);
+  ids.push(
+    ...await other.recorder.recordMany(Array.from({ length: 12 }, (_, order) => placed(order, { note }))),
+  );
+  await eventually(() => proxy.isFrozen, DEADLINE_MS);
+  await other.start();
+  assertEquals(await taking.until(ids.length), ids);
+  proxy.restore();
 });
 
 Deno.test("an event that can't be taken holds up nobody, and is poisoned", async () => {

@@ -150,18 +150,26 @@ Deno.test("410 discards at once and disables the endpoint; other 4xx and redirec
   assertEquals(elsewhere.got.length, 0);
 });
 
-Deno.test("an endpoint of an owner gets that owner's events only", async () => {
-  await using site = await Site.open();
-  await using receiver = new Receiver();
-  const { id } = await site.endpoint(receiver.url, { ownerId: "tenant 1" });
-  const everybody = await site.endpoint(receiver.url);
-  const mine = await site.record({}, "tenant 1");
-  await site.record({}, "tenant 2");
-  await site.record({});
-  await site.untilState(everybody.id, "delivered", 3);
-  const deliveries = await site.untilState(id, "delivered");
-  assertEquals(deliveries.map((delivery) => delivery.eventId), [mine]);
-});
+for (const ordered of [false, true]) {
+  const which = ordered ? "an ordered endpoint" : "an endpoint";
+  Deno.test(`${which} of an owner gets that owner's events only, and of its types`, async () => {
+    await using site = await Site.open();
+    await using receiver = new Receiver();
+    const own = { ordered, ownerId: "tenant 1" };
+    const { id } = await site.endpoint(receiver.url, own);
+    const paid = await site.endpoint(receiver.url, { ...own, eventTypes: ["order.paid"] });
+    const everybody = await site.endpoint(receiver.url, { ordered });
+    const mine = await site.record({}, "tenant 1");
+    await site.record({}, "tenant 2");
+    await site.record({});
+    const mineToo = await site.record({}, "tenant 1", "order.paid");
+    await site.untilState(everybody.id, "delivered", 4);
+    const told = async (endpointId: string, count: number): Promise<string[]> =>
+      (await site.untilState(endpointId, "delivered", count)).map(({ eventId }) => eventId).sort();
+    assertEquals(await told(id, 2), [mine, mineToo].sort());
+    assertEquals(await told(paid.id, 1), [mineToo]);
+  });
+}
 
 Deno.test("a fan-out reads the endpoints of its event's owner, not all of them", async () => {
   await using site = await Site.open();

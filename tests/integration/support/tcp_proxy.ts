@@ -13,6 +13,7 @@ export class TcpProxy implements AsyncDisposable {
   #refuses = false;
   #frozen: PromiseWithResolvers<void> | null = null;
   #cutAtAnswer = 0;
+  #freezesAtLargeAnswer = false;
 
   /** Listens on a free port, in front of a database. */
   constructor(url: string) {
@@ -51,6 +52,16 @@ export class TcpProxy implements AsyncDisposable {
     this.#frozen ??= Promise.withResolvers();
   }
 
+  /** The same, from the first answer on that fills a buffer. */
+  freezeAtLargeAnswer(): void {
+    this.#freezesAtLargeAnswer = true;
+  }
+
+  /** Whether bytes are held back. */
+  get isFrozen(): boolean {
+    return this.#frozen !== null;
+  }
+
   /** Breaks a connection instead of passing on the next `count` answers: what was asked has taken effect. */
   cutAtAnswer(count: number): void {
     this.#cutAtAnswer = count;
@@ -60,6 +71,7 @@ export class TcpProxy implements AsyncDisposable {
   restore(): void {
     this.#refuses = false;
     this.#cutAtAnswer = 0;
+    this.#freezesAtLargeAnswer = false;
     this.#frozen?.resolve();
     this.#frozen = null;
   }
@@ -94,6 +106,7 @@ export class TcpProxy implements AsyncDisposable {
       for (;;) {
         const size = await passage[from].read(buffer);
         if (size === null) break;
+        if (this.#freezesAtLargeAnswer && from === "server" && size === buffer.length) this.freeze();
         await this.#frozen?.promise;
         if (from === "server" && this.#cutAtAnswer > 0) {
           this.#cutAtAnswer--;
