@@ -212,6 +212,15 @@ const SAMPLES: readonly Sample[] = [
     broken: ["death not charged"],
   },
   {
+    name: "a job whose process was killed when its end was under way is well",
+    events: [
+      ...[enqueued, start("a", { kind: "slow" }), { what: "kill", pid: 10, by: "injector" } as const],
+      ...[start("b", { kind: "slow", attempt: 2, pid: 20, runtime: 20 }), end("b")],
+    ],
+    jobs: [job({ kind: "slow", attempt: 2, run: 2, output: "b", errors: [failed(1, "timeout", 250)] })],
+    broken: [],
+  },
+  {
     name: "a worker program that died by itself",
     events: [...well, { what: "died", pid: 10, why: "exit 1", started: true }],
     jobs: [job()],

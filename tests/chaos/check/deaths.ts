@@ -5,6 +5,9 @@ import type { Execution, History } from "./history.ts";
 /** Whoever wrote so shortly before its process was killed was running when it was, in ms. */
 const SURELY_MS = 200;
 
+/** What a process had sent when it was killed may take effect so long after, in ms. */
+const UNDER_WAY_MS = 1000;
+
 /** A server that has come back a moment ago may still turn a program away, in ms. */
 const BEFORE_START_MS = 1000;
 
@@ -28,8 +31,10 @@ export function deaths(history: History): Violation[] {
   for (const execution of history.byName.values()) {
     if (!surelyDiedWithProcess(history, execution)) continue;
     const job = history.jobs.get(execution.id);
-    const charged = job?.errors.some((error) =>
-      error.class === "worker lost" && error.attempt === execution.attempt
+    // For another cause if its end was under way to the database when it was killed.
+    const charged = job?.errors.some(({ class: cause, attempt, at }) =>
+      attempt === execution.attempt &&
+      (cause === "worker lost" || Date.parse(at) <= (history.kills.get(execution.runtime)?.at ?? 0) + UNDER_WAY_MS)
     );
     // Its own transaction may have completed it just before.
     if (job === undefined || charged === true || job.output === execution.execution) continue;
