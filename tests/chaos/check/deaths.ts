@@ -34,7 +34,8 @@ export function deaths(history: History): Violation[] {
     // For another cause if its end was under way to the database when it was killed.
     const charged = job?.errors.some(({ class: cause, attempt, at }) =>
       attempt === execution.attempt &&
-      (cause === "worker lost" || Date.parse(at) <= (history.kills.get(execution.runtime)?.at ?? 0) + UNDER_WAY_MS)
+      (cause === "worker lost" ||
+        Date.parse(at) <= (history.kills.get(execution.runtime)?.at ?? 0) + UNDER_WAY_MS)
     );
     // Its own transaction may have completed it just before.
     if (job === undefined || charged === true || job.output === execution.execution) continue;
