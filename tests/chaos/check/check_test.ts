@@ -17,6 +17,12 @@ const SAMPLES: readonly Sample[] = [
     broken: ["rolled back"],
   },
   {
+    name: "a job that has the number of one that was rolled back before a crash is well",
+    events: [{ what: "rolled back", id: "1" }, ...well],
+    jobs: [job({ enqueuedAt: BEGAN + 50 })],
+    broken: [],
+  },
+  {
     name: "a run of a job that does not exist",
     events: [start("a"), end("a")],
     jobs: [],

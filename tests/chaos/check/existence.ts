@@ -12,7 +12,9 @@ export function existence(history: History): Violation[] {
       found.push({ rule: "lost", job: line.id, text: "its enqueue was acknowledged, and it is in no table" });
     }
     if (line.what !== "rolled back") continue;
-    if (jobs.has(line.id)) {
+    const job = jobs.get(line.id);
+    // After its crash the server gives the numbers of what was not committed to others.
+    if (job !== undefined && job.enqueuedAt <= line.at) {
       found.push({ rule: "rolled back", job: line.id, text: "its transaction rolled back, and it exists" });
     }
   }
