@@ -58,7 +58,7 @@ export async function makeFleet(
   const { env, isWhole } = hourAhead();
   if (isWhole) stack.defer(removeLeftClocks);
   else say("libfaketime is not installed: only the main thread of one worker is an hour ahead");
-  const ahead = stack.use(new Member(site, "worker-1", journal, { env }));
+  const ahead = stack.use(new Member(site, "worker-1", journal, { env, say }));
   const plain = Array.from(
     { length: MEMBERS - 2 },
     (_, n) => stack.use(new Member(site, `worker-${n + 2}`, journal)),
