@@ -1,3 +1,4 @@
+import { HEAP_FLAG } from "../programs/heap_flag.ts";
 import type { Program } from "./peer_process.ts";
 import { nodeProgram, riverProgram } from "./peers/install.ts";
 
@@ -17,9 +18,10 @@ export interface Contestant {
   program(): Promise<Program | string>;
 }
 
+/** Run as `deno task worker` runs its program. */
 const local = (path: string): Program => ({
   command: Deno.execPath(),
-  args: ["run", "-A", "--quiet", decodeURIComponent(new URL(path, import.meta.url).pathname)],
+  args: ["run", "-A", HEAP_FLAG, "--quiet", decodeURIComponent(new URL(path, import.meta.url).pathname)],
 });
 
 function millrace(name: string, open: Record<string, unknown>, isDefault = false): Contestant {

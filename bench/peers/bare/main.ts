@@ -26,7 +26,8 @@ let sql: postgres.Sql;
 let store: PostgresStore;
 let insertOne: string;
 
-const owner = crypto.randomUUID();
+/** Another one in each place: its marks stay in the schema. */
+let owner: string;
 
 async function insertMany(list: object[]): Promise<void> {
   await sql.unsafe(
@@ -58,6 +59,7 @@ async function drain({ jobs }: { jobs: number }): Promise<{ done: number; second
 await serve({
   async open(given: Open) {
     open = given;
+    owner = crypto.randomUUID();
     sql = postgres(open.url, { max: open.connections, onnotice: () => {} });
     store = createPostgresStore({ url: open.url, schema: open.schema });
     await store.migrate();
