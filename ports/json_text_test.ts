@@ -121,6 +121,16 @@ Deno.test("parseJsonText() refuses an integer that a number would change, and na
   assertEquals(error.path, "args.ids[1]");
 });
 
+Deno.test("parseJsonText() finds such an integer wherever it stands, among other digits", () => {
+  for (let before = 0; before < 40; before++) {
+    for (const digits of ["9007199254740993", "90071992547409931", "-19706705982919822901"]) {
+      const given = `{"before":"${"012345678901234 ".repeat(3).slice(0, before)}","id":${digits}}`;
+      const error = assertThrows(() => parseJsonText(given, "args"), InvalidJsonError, digits);
+      assertEquals(error.path, "args.id");
+    }
+  }
+});
+
 Deno.test("parseJsonText() shows the beginning of an integer that is endless, and how long it is", () => {
   const error = assertThrows(() => parseJsonText("9".repeat(5000), "args"), InvalidJsonError);
   assertEquals(error.message.includes("(5000 digits)"), true);
