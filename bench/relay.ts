@@ -1,14 +1,13 @@
 /**
  * How fast one process fans out a backlog of events to one subscriber, and what recording an event costs a business
  * transaction beside a bare insert of the same row, with a relay at work in both cases; and what a bulk update costs whose
- * rows a trigger records, beside the same update and one insert of the same events. Run with `deno task bench:relay`.
+ * rows a trigger records, beside the same update and one insert of the same events. Run with `deno task bench relay`.
  * Rounds are interleaved, medians are printed: only the ratios mean something on another machine.
  *
  * @module
  */
 import postgres from "postgres";
 import { median } from "./figures.ts";
-import { startEmbedded } from "../embedded/mod.ts";
 import { captureChanges, createRuntime, type PostgresRuntime, silentLog } from "../mod.ts";
 
 /** What was measured. */
@@ -169,23 +168,4 @@ class Bench implements AsyncDisposable {
     await this.sql.unsafe(`drop schema ${this.schema} cascade`);
     await this.sql.end();
   }
-}
-
-if (import.meta.main) {
-  await using server = await startEmbedded({ ephemeral: true });
-  const rounds = Number(Deno.args[0] ?? 5);
-  const result = await measureRelay({ url: server.url, events: 100_000, rounds, ms: 2000 });
-  const line = (name: string, rates: readonly number[], unit: string) =>
-    `${name.padEnd(34)} ${String(median(rates)).padStart(7)} ${unit} [${Math.min(...rates)} to ${
-      Math.max(...rates)
-    }]\n`;
-  const ratio = median(result.recording.map((rate, round) => rate / result.bare[round]!));
-  const text = line("fan-out to one subscriber", result.fanout, "events/s") +
-    line("transaction with a bare insert", result.bare, "tx/s") +
-    line("transaction that records", result.recording, "tx/s") +
-    `records, of the bare insert: ${ratio.toFixed(2)}\n` +
-    `bulk update with capture, of the update and one insert: ${
-      median(result.capture).toFixed(2)
-    } times as long\n`;
-  await Deno.stdout.write(new TextEncoder().encode(text));
 }

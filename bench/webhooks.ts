@@ -1,12 +1,11 @@
 /**
  * How many webhooks one process delivers a second to 50 endpoints, and whether a dead endpoint with 10,000 deliveries in
- * line slows the others. Run with `deno task bench:webhooks`. The receiver is a process of its own on the same machine,
+ * line slows the others. Run with `deno task bench webhooks`. The receiver is a process of its own on the same machine,
  * as is PostgreSQL: only the ratios mean something on another one.
  *
  * @module
  */
 import postgres from "postgres";
-import { startEmbedded } from "../embedded/mod.ts";
 import { Webhooks } from "../events/webhooks/mod.ts";
 import { createRuntime, type EventType, type PostgresRuntime, silentLog } from "../mod.ts";
 
@@ -14,11 +13,7 @@ import { createRuntime, type EventType, type PostgresRuntime, silentLog } from "
 export const ENDPOINTS = 50;
 /** By how much a dead endpoint may lengthen the median of the others. */
 export const LATENCY_TIMES_MAX = 2;
-const EVENTS = 200;
-const ROUNDS = 3;
-const BACKLOG = 10_000;
 const REPLAYS = 10;
-const LATENCY_EVENTS = 100;
 const LATENCY_PAUSE_MS = 100;
 
 /** What {@linkcode measureWebhooks} measures. */
@@ -179,10 +174,6 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-function say(line: string): void {
-  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
-}
-
 /** Measures the rate, and the latencies without a dead endpoint and beside one. */
 export async function measureWebhooks(options: WebhooksBenchOptions): Promise<WebhooksResult> {
   const { url, rounds, events, backlog, latencyEvents } = options;
@@ -204,26 +195,3 @@ export async function measureWebhooks(options: WebhooksBenchOptions): Promise<We
 export function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.floor((sorted.length - 1) * share)]!;
 }
-
-async function main(): Promise<number> {
-  await using server = await startEmbedded({ ephemeral: true });
-  const { rates, alone, beside } = await measureWebhooks({
-    url: server.url,
-    rounds: ROUNDS,
-    events: EVENTS,
-    backlog: BACKLOG,
-    latencyEvents: LATENCY_EVENTS,
-  });
-  say(`deliveries/s to ${ENDPOINTS} endpoints: ${rates.toSorted((one, other) => one - other).join(", ")}`);
-  for (
-    const [name, sorted] of [["alone", alone], [`beside a dead one with ${BACKLOG} in line`, beside]] as const
-  ) {
-    const [median, most, nearlyAll] = [0.5, 0.95, 0.99].map((share) => quantile(sorted, share));
-    say(`latency ${name}: median ${median} ms, 95 % ${most} ms, 99 % ${nearlyAll} ms`);
-  }
-  const times = quantile(beside, 0.5) / Math.max(1, quantile(alone, 0.5));
-  say(`the median is ${times.toFixed(2)} times what it was; the bound is ${LATENCY_TIMES_MAX}`);
-  return times <= LATENCY_TIMES_MAX ? 0 : 1;
-}
-
-if (import.meta.main) Deno.exit(await main());
