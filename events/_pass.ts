@@ -63,6 +63,7 @@ export async function pass(options: PassOptions): Promise<PassResult> {
     if (isOutage(error) || claimed.length === 0) throw error;
     options.log.debug("batch of events not fanned out, going one by one", { error: errorText(error) });
     alone = claimed;
+    left = 0;
   }
   return {
     claimed: claimed.length - left,
