@@ -53,6 +53,7 @@ export function parseJsonText(text: string, name: string): Json {
 }
 
 function parsed(text: string, name: string): Json {
+  if (typeof text !== "string") throw new InvalidJsonError(name, "it is no text");
   try {
     return JSON.parse(text);
   } catch (error) {
