@@ -16,8 +16,6 @@ export interface Site {
 
 const root = new URL("../../", import.meta.url);
 const RESTART_MS = 500;
-/** A supervisor that has not done what it announced by then hangs, in ms. */
-const HANG_MS = 30_000;
 
 /**
  * One member of the fleet: a supervisor with its worker program, which reaches the database through a proxy of its
@@ -31,7 +29,6 @@ export class Member implements AsyncDisposable {
   readonly #journal: JournalWriter;
   readonly #env: Readonly<Record<string, string>>;
   readonly #flags: readonly string[];
-  readonly #say: (line: string) => void;
   #supervisor: Deno.ChildProcess | null = null;
   #running: Promise<void> = Promise.resolve();
   #worker: number | null = null;
@@ -44,26 +41,18 @@ export class Member implements AsyncDisposable {
   readonly #disturbances: string[] = [];
   #ended = false;
   #started = 0;
-  /** Runs while the supervisor is about to start a worker. */
-  #hang: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     site: Site,
     name: string,
     journal: JournalWriter,
-    options: {
-      env?: Readonly<Record<string, string>>;
-      flags?: readonly string[];
-      url?: string;
-      say?: (line: string) => void;
-    } = {},
+    options: { env?: Readonly<Record<string, string>>; flags?: readonly string[]; url?: string } = {},
   ) {
     this.#site = site;
     this.#name = name;
     this.#journal = journal;
     this.#env = options.env ?? {};
     this.#flags = options.flags ?? [];
-    this.#say = options.say ?? (() => {});
     this.proxy = new TcpProxy(options.url ?? site.url);
   }
 
@@ -167,7 +156,6 @@ export class Member implements AsyncDisposable {
       if (!status.success && status.signal === null && this.#worker !== null) {
         this.#noteDeath(this.#worker, `exit ${status.code}`);
       }
-      clearTimeout(this.#hang);
       this.#supervisor = null;
       this.#worker = null;
       if (!this.#ended) await new Promise((resolve) => setTimeout(resolve, RESTART_MS));
@@ -220,7 +208,6 @@ export class Member implements AsyncDisposable {
     const { event, pid, code, signal } = JSON.parse(line);
     if (event === "worker starting") {
       this.#worker = pid;
-      clearTimeout(this.#hang);
       this.#journal.write({ what: "starting", pid });
       this.#noteCutOff(pid);
       for (const why of this.#disturbances) this.#noteDisturbed(why);
@@ -236,17 +223,7 @@ export class Member implements AsyncDisposable {
     if (event === "worker ended, starting another") {
       if (pid === this.#worker) this.#worker = null;
       this.#noteDeath(pid, signal ?? `exit ${code}`);
-      // A process that libfaketime is loaded into can hang for good between its fork and its exec, and its parent with it.
-      if ("LD_PRELOAD" in this.#env) this.#hang = setTimeout(() => this.#replaceSupervisor(), HANG_MS);
     }
-  }
-
-  async #replaceSupervisor(): Promise<void> {
-    const { supervisor } = this;
-    if (this.#ended || supervisor === null) return;
-    const pids = [supervisor, ...await descendants(supervisor)];
-    for (const pid of pids) this.#say(`${this.#name} hangs: process ${pid}: ${await whereItWaits(pid)}`);
-    for (const pid of pids.toReversed()) tryKill(pid, "SIGKILL");
   }
 
   #noteDeath(pid: number, why: string): void {
@@ -281,28 +258,5 @@ export function tryKill(pid: number, signal: Deno.Signal): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-/** What each thread of a process waits for, as the kernel tells. */
-async function whereItWaits(pid: number): Promise<string> {
-  const told: string[] = [];
-  for (const name of await namesIn(`/proc/${pid}/task`)) {
-    const [thread, waits] = await Promise.all(
-      ["comm", "wchan"].map((file) =>
-        Deno.readTextFile(`/proc/${pid}/task/${name}/${file}`).catch(() => "?")
-      ),
-    );
-    told.push(`${thread!.trim()} in ${waits}`);
-  }
-  return told.join(", ");
-}
-
-/** The names in a folder; none when it has gone. */
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
-  } catch {
-    return [];
   }
 }

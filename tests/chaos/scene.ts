@@ -2,6 +2,7 @@ import postgres from "postgres";
 import { type EmbeddedPostgres, startEmbedded } from "../../embedded/mod.ts";
 import { findPgBouncer, PgBouncer } from "../integration/support/pgbouncer.ts";
 import { SmallDisk } from "../integration/support/small_disk.ts";
+import { ClockLocks } from "./clock_locks.ts";
 import { Member, type Site } from "./fleet.ts";
 import { hourAhead, removeLeftClocks } from "./hour_ahead.ts";
 import type { JournalWriter } from "./journal.ts";
@@ -56,9 +57,11 @@ export async function makeFleet(
   say: (line: string) => void,
 ): Promise<Fleet> {
   const { env, isWhole } = hourAhead();
-  if (isWhole) stack.defer(removeLeftClocks);
-  else say("libfaketime is not installed: only the main thread of one worker is an hour ahead");
-  const ahead = stack.use(new Member(site, "worker-1", journal, { env, say }));
+  if (isWhole) {
+    stack.defer(removeLeftClocks);
+    stack.use(new ClockLocks());
+  } else say("libfaketime is not installed: only the main thread of one worker is an hour ahead");
+  const ahead = stack.use(new Member(site, "worker-1", journal, { env }));
   const plain = Array.from(
     { length: MEMBERS - 2 },
     (_, n) => stack.use(new Member(site, `worker-${n + 2}`, journal)),
