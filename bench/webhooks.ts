@@ -8,6 +8,7 @@
 import postgres from "postgres";
 import { Webhooks } from "../events/webhooks/mod.ts";
 import { createRuntime, type EventType, type PostgresRuntime, silentLog } from "../mod.ts";
+import { pause } from "./pause.ts";
 
 /** The endpoints that are alive. */
 export const ENDPOINTS = 50;
@@ -34,7 +35,7 @@ export interface WebhooksBenchOptions {
 export interface WebhooksResult {
   /** Deliveries a second, one number a round. */
   readonly rates: readonly number[];
-  /** How late deliveries arrive, in ms, sorted. */
+  /** How late deliveries arrive, in ms. */
   readonly alone: readonly number[];
   /** The same beside the dead endpoint. */
   readonly beside: readonly number[];
@@ -112,7 +113,7 @@ class Bench implements AsyncDisposable {
       await this.runtime.recorder.record({ type: "bench.alive", subject: "1", data: { at: Date.now() } });
       await pause(LATENCY_PAUSE_MS);
     }
-    return (await this.until(events * ENDPOINTS)).latencies.toSorted((one, other) => one - other);
+    return (await this.until(events * ENDPOINTS)).latencies;
   }
 
   async until(count: number): Promise<Got> {
@@ -170,10 +171,6 @@ async function addDead(bench: Bench, backlog: number): Promise<Deno.Listener> {
   return listener;
 }
 
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
 /** Measures the rate, and the latencies without a dead endpoint and beside one. */
 export async function measureWebhooks(options: WebhooksBenchOptions): Promise<WebhooksResult> {
   const { url, rounds, events, backlog, latencyEvents } = options;
@@ -189,9 +186,4 @@ export async function measureWebhooks(options: WebhooksBenchOptions): Promise<We
   const beside = await bench.latencies(latencyEvents);
   listener.close();
   return { rates, alone, beside };
-}
-
-/** The value below which a share of the sorted ones lies. */
-export function quantile(sorted: readonly number[], share: number): number {
-  return sorted[Math.floor((sorted.length - 1) * share)]!;
 }

@@ -1,13 +1,12 @@
 import { THREADS } from "../contestants.ts";
 import { interleave } from "../interleave.ts";
 import { figureOf } from "../result.ts";
+import { pause } from "../pause.ts";
 import type { Scenario } from "../scenario.ts";
 import { seedJobs } from "../seed.ts";
 
 const LOOK_MS = 20;
 const CAP_MS = 120_000;
-
-const pause = () => new Promise<void>((resolve) => setTimeout(resolve, LOOK_MS));
 
 /**
  * A job is written before all others and committed when most of them have been claimed. Its own transaction is what
@@ -38,7 +37,7 @@ export const lateRows: Scenario = {
             await seedJobs(bench, schema, jobs);
             await bench.sql.unsafe(`analyze ${schema}.job`);
             await peer.call("startWork");
-            while (await ended() < dead) await pause();
+            while (await ended() < dead) await pause(LOOK_MS);
             const [committed] = await late.unsafe("select clock_timestamp() as at");
             await late`commit`;
             const waitedMs = await untilClaimed(row!.id, committed!.at as Date);
@@ -50,7 +49,7 @@ export const lateRows: Scenario = {
 
           /** The worker may have come to the end of all others before it: it is waited for by itself. */
           async function untilClaimed(id: unknown, committedAt: Date): Promise<number> {
-            for (const began = performance.now(); performance.now() - began < CAP_MS; await pause()) {
+            for (const began = performance.now(); performance.now() - began < CAP_MS; await pause(LOOK_MS)) {
               const [waited] = await bench.sql.unsafe(
                 `select extract(epoch from claimed_at - $1::text::timestamptz)::float8 * 1000 as ms
                  from ${schema}.job_history where id = $2`,

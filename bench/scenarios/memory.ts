@@ -1,5 +1,6 @@
 import { THREADS } from "../contestants.ts";
 import { interleave } from "../interleave.ts";
+import { pause } from "../pause.ts";
 import { figureOf } from "../result.ts";
 import type { Scenario } from "../scenario.ts";
 import { seedJobs } from "../seed.ts";
@@ -62,8 +63,4 @@ export const memory: Scenario = {
 async function residentMb(pid: number): Promise<number> {
   const { stdout } = await new Deno.Command("ps", { args: ["-o", "rss=", "-p", String(pid)] }).output();
   return Number(new TextDecoder().decode(stdout)) / 1024;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

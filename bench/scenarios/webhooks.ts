@@ -1,11 +1,11 @@
 import { figureOf } from "../result.ts";
 import type { Scenario } from "../scenario.ts";
-import { ENDPOINTS, LATENCY_TIMES_MAX, measureWebhooks, quantile } from "../webhooks.ts";
+import { ENDPOINTS, LATENCY_TIMES_MAX, measureWebhooks } from "../webhooks.ts";
+import { percentiles } from "./latency.ts";
 
 const RATE = "Millrace, webhooks";
 const ALONE = "Millrace, no endpoint dead";
 const BESIDE = "Millrace, beside a dead endpoint";
-const SHARES = [["p50", 0.5], ["p95", 0.95], ["p99", 0.99]] as const;
 
 /** Webhooks: deliveries to a local receiver, and what a dead endpoint with a backlog does to the others. */
 export const webhooks: Scenario = {
@@ -23,12 +23,12 @@ export const webhooks: Scenario = {
       backlog,
       latencyEvents,
     });
-    const late = (contestant: string, sorted: readonly number[]) =>
-      SHARES.map(([measure, share]) => ({
+    const late = (contestant: string, ms: readonly number[]) =>
+      Object.entries(percentiles(ms)).map(([measure, value]) => ({
         contestant,
         measure,
         unit: "ms",
-        values: [quantile(sorted, share)],
+        values: [value],
       }));
     const figures = [
       { contestant: RATE, measure: "rate", unit: "deliveries/s", values: rates },

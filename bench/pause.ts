@@ -1,0 +1,4 @@
+/** Resolves in so many ms. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
