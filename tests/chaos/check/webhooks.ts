@@ -78,7 +78,7 @@ function inOrder(history: History, receipts: readonly Receipt[]): Violation[] {
       const before = last;
       last = Math.max(last, place);
       const say = (text: string) => [{ rule: "order", event, text: `at ${name} ${text}` }];
-      if (place < before) return say(`it came as number ${place} after number ${before}`);
+      if (place <= before) return say(`it came as number ${place} after number ${before}`);
       const beforeAt = newestAt;
       newestAt = Math.max(newestAt, events.get(event)?.occurredAt ?? 0);
       const at = committedAt.get(event) ?? Infinity;
