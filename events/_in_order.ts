@@ -14,21 +14,18 @@ const LOCK_CLASS = 0x4d696c6c;
  */
 export const STILL_MS_MAX = 5000;
 
-/** A statement of its own: the claim after it sees all that was committed in the turn before. */
-const TAKE_TURN = `
+/**
+ * Waits for the turn, or stands beside all others who do so and are waited for by whoever has it. A statement of its own: the
+ * claim after it sees all that was committed in the turn before.
+ */
+const LOCK = `
   select
     set_config('idle_in_transaction_session_timeout', $1::text, true),
     case when version() like '%linux%' then set_config('tcp_user_timeout', $1::text, true) end,
-    pg_advisory_xact_lock($2::int, tableoid::int)
-  from {schema}.subscription_set
-  limit 1`;
-
-/** Beside all others who are beside each other: only a turn waits for their end. */
-const STAND_BESIDE = `
-  select
-    set_config('idle_in_transaction_session_timeout', $1::text, true),
-    case when version() like '%linux%' then set_config('tcp_user_timeout', $1::text, true) end,
-    pg_advisory_xact_lock_shared($2::int, tableoid::int)
+    case
+      when $3::text::boolean then pg_advisory_xact_lock($2::int, tableoid::int)
+      else pg_advisory_xact_lock_shared($2::int, tableoid::int)
+    end
   from {schema}.subscription_set
   limit 1`;
 
@@ -67,7 +64,7 @@ export class Turn {
       await database.transaction(async (tx) => {
         const isInTurn = this.#isLikely;
         if (this.#subscribers.ordered.length > 0) {
-          await tx.unsafe(isInTurn ? TAKE_TURN : STAND_BESIDE, [String(STILL_MS_MAX), LOCK_CLASS]);
+          await tx.unsafe(LOCK, [String(STILL_MS_MAX), LOCK_CLASS, String(isInTurn)]);
         }
         await body(tx, isInTurn);
       });

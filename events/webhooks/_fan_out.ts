@@ -1,4 +1,5 @@
-import { type EventHandler, matchesGlob, type Parts } from "../../ports/mod.ts";
+import type { EventHandler, Parts } from "../../ports/mod.ts";
+import { asksFor } from "./_asks_for.ts";
 import { insertMessages, queueDeliveries } from "./_queue_deliveries.ts";
 
 /** The name of the subscription that hands events to endpoints. */
@@ -21,9 +22,7 @@ export function fanOutHandler({ database, jobs }: Parts): EventHandler {
   return async (event, ctx) => {
     await database.transaction(async (tx) => {
       const rows = await tx.unsafe(ENDPOINTS, [event.owner_id, event.event_id]);
-      const matching = rows.filter((row) =>
-        (JSON.parse(String(row.event_types)) as string[]).some((glob) => matchesGlob(glob, event.type))
-      );
+      const matching = rows.filter((row) => asksFor(row.event_types, event.type));
       if (matching.length > 0) {
         await insertMessages(tx, [event.event_id]);
         const deliveries = matching.map((row) => ({ endpointId: String(row.id), messageId: event.event_id }));

@@ -1,4 +1,5 @@
-import { type EventId, type InOrder, matchesGlob, type Parts, type Tx, type TxRow } from "../../ports/mod.ts";
+import type { EventId, InOrder, Parts, Tx, TxRow } from "../../ports/mod.ts";
+import { asksFor } from "./_asks_for.ts";
 import { insertMessages, type NewDelivery, queueDeliveries } from "./_queue_deliveries.ts";
 
 /** The most deliveries of one transaction, but for those of a single event. */
@@ -57,10 +58,6 @@ async function candidates(
 }
 
 function deliveriesOf(rows: readonly TxRow[]): NewDelivery[] {
-  const globs = new Map<string, readonly string[]>();
-  return rows.filter(({ type, event_types: text }) => {
-    const known = globs.get(String(text)) ?? JSON.parse(String(text)) as readonly string[];
-    globs.set(String(text), known);
-    return known.some((glob) => matchesGlob(glob, String(type)));
-  }).map((row) => ({ endpointId: String(row.endpoint_id), messageId: String(row.event_id) }));
+  return rows.filter((row) => asksFor(row.event_types, String(row.type)))
+    .map((row) => ({ endpointId: String(row.endpoint_id), messageId: String(row.event_id) }));
 }

@@ -1,4 +1,5 @@
-import { discard, type EventType, type Handler, matchesGlob, type Parts } from "../../ports/mod.ts";
+import { discard, type EventType, type Handler, type Parts } from "../../ports/mod.ts";
+import { asksFor } from "./_asks_for.ts";
 import { insertMessages, queueDeliveries } from "./_queue_deliveries.ts";
 
 /** The kind of the jobs that replay. */
@@ -51,10 +52,7 @@ export function replayHandler({ database, jobs }: Parts, exposed: () => readonly
         const [endpoint] = await tx.unsafe(ENDPOINT, [endpointId]);
         if (endpoint === undefined) throw discard("the endpoint is gone");
         if (endpoint.enabled !== true) throw discard("the endpoint is disabled");
-        const globs = JSON.parse(String(endpoint.event_types)) as string[];
-        const types = exposed().map(({ type }) => type).filter((type) =>
-          globs.some((glob) => matchesGlob(glob, type))
-        );
+        const types = exposed().map(({ type }) => type).filter((type) => asksFor(endpoint.event_types, type));
         const most = Math.min(STEP, limit - queued);
         const owner = endpoint.owner_id as string | null;
         const rows = await tx.unsafe(EVENTS, [after, since, until, JSON.stringify(types), owner, most]);
