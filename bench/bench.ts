@@ -9,6 +9,7 @@ export const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   max_connections: "300",
   // A checkpoint that one contestant's writes bring about must not fall into the next one's time.
   max_wal_size: "8GB",
+  min_wal_size: "2GB",
   checkpoint_timeout: "1h",
 };
 

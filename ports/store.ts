@@ -31,7 +31,8 @@ export interface Store {
 
   /**
    * Writes one job that is due now and has no unique key, and signals at its commit that its queue is ready: a trip less
-   * on the way to the handler than to signal afterwards.
+   * on the way to the handler than to signal afterwards. A store that knows that somebody is claiming from the queue
+   * without a pause need not signal.
    *
    * @throws {RefusedValueError} the database refused a value; nothing was stored.
    */
@@ -50,7 +51,10 @@ export interface Store {
    */
   claim(request: ClaimRequest): Promise<Claimed[]>;
 
-  /** In how many ms the next job of a queue falls due that is not due yet; null when there is none. */
+  /**
+   * In how many ms the next job of a queue falls due that is not due yet; null when there is none. Sooner when the store
+   * wants the queue to be claimed from sooner.
+   */
   nextDue(queue: string): Promise<number | null>;
 
   /**
@@ -129,7 +133,10 @@ export interface Store {
   /** Of these jobs, those that have ended. */
   finals(ids: readonly JobId[]): Promise<Final[]>;
 
-  /** Sends messages to every process on this store, this one included. May be lost. */
+  /**
+   * Sends messages to every process on this store, this one included. May be lost. A store that knows that somebody is
+   * claiming from a queue without a pause need not tell that it is ready.
+   */
   signal(messages: readonly Signal[]): Promise<void>;
 
   /** Subscribes to signals. `ready` comes when listening begins, and again after a gap. */

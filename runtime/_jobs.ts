@@ -7,7 +7,6 @@ import {
   type JobId,
   type Jobs,
   type Json,
-  type NewJob,
   type Store,
   type Tx,
 } from "../ports/mod.ts";
@@ -32,21 +31,18 @@ export class JobsInTransaction implements Jobs {
 
   async enqueue(kind: string, args?: Json, options?: EnqueueOptions): Promise<JobId> {
     const job = newJob(this.#composition, requestOf(kind, args, options));
-    const [id] = await this.#insert([job instanceof Promise ? await job : job]);
-    return id!;
+    const [inserted] = await this.#store.insert([job instanceof Promise ? await job : job], this.#tx);
+    return inserted!.id;
   }
 
   async enqueueMany(requests: readonly EnqueueRequest[]): Promise<JobId[]> {
-    return await this.#insert(await newJobs(this.#composition, requests));
+    const jobs = await newJobs(this.#composition, requests);
+    if (jobs.length === 0) return [];
+    return (await this.#store.insert(jobs, this.#tx)).map((inserted) => inserted.id);
   }
 
   async cancel(id: JobId): Promise<CancelResult> {
     checkJobId(id);
     return await this.#store.cancel(id, this.#tx);
-  }
-
-  async #insert(jobs: readonly NewJob[]): Promise<JobId[]> {
-    if (jobs.length === 0) return [];
-    return (await this.#store.insert(jobs, this.#tx)).map((inserted) => inserted.id);
   }
 }

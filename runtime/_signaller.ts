@@ -4,17 +4,20 @@ import type { Timer } from "./_timer.ts";
 const RETRY_MS = 1000;
 /** Signals are hints, so past this many the oldest give way. */
 const PENDING_MAX = 10_000;
+/** How many statements may follow each other at once after a pause: a wake-up need not wait because of a wait(). */
+const BURST = 3;
 
 /**
- * Sends signals, at most one statement per `signalMs`: a NOTIFY takes a lock at its commit that all enqueuers share.
- * Equal signals are sent once. What could not be sent is sent again while the process lives.
+ * Sends signals, on average at most one statement per `signalMs`: a NOTIFY takes a lock at its commit that all enqueuers
+ * share. Equal signals are sent once. What could not be sent is sent again while the process lives.
  */
 export class Signaller {
   readonly #store: Store;
   readonly #intervalMs: number;
   readonly #log: Log;
   readonly #pending = new Map<string, Signal>();
-  #lastSentAt = -Infinity;
+  /** When what was sent will have had an interval for each statement. */
+  #paidAt = -Infinity;
   #timer: Timer | undefined;
   #flight: Promise<void> | undefined;
 
@@ -31,14 +34,14 @@ export class Signaller {
     // Of a pause and a resume of one queue the last one counts, and comes last.
     this.#pending.delete(key);
     this.#pending.set(key, signal);
-    this.#schedule(this.#lastSentAt + this.#intervalMs - performance.now());
+    this.#schedule(this.#inMs());
   }
 
   /** Whether a signal may be sent now. If so it counts as sent: whoever asks sends it by another way. */
   take(): boolean {
     if (this.#pending.size > 0 || this.#flight !== undefined) return false;
-    if (performance.now() < this.#lastSentAt + this.#intervalMs) return false;
-    this.#lastSentAt = performance.now();
+    if (this.#inMs() > 0) return false;
+    this.#count();
     return true;
   }
 
@@ -49,6 +52,15 @@ export class Signaller {
     await this.#flight;
     if (this.#pending.size > 0) await this.#send();
     clearTimeout(this.#timer);
+  }
+
+  /** In how many ms the next statement may be sent; 0 or less is now. */
+  #inMs(): number {
+    return this.#paidAt - (BURST - 1) * this.#intervalMs - performance.now();
+  }
+
+  #count(): void {
+    this.#paidAt = Math.max(this.#paidAt, performance.now()) + this.#intervalMs;
   }
 
   #schedule(inMs: number): void {
@@ -71,10 +83,10 @@ export class Signaller {
   async #send(): Promise<number> {
     const batch = [...this.#pending];
     this.#pending.clear();
-    this.#lastSentAt = performance.now();
+    this.#count();
     try {
       await this.#store.signal(batch.map(([, signal]) => signal));
-      return this.#lastSentAt + this.#intervalMs - performance.now();
+      return this.#inMs();
     } catch (error) {
       this.#log.debug("signals not sent, trying again", { error: errorText(error) });
       for (const [key, signal] of batch) if (!this.#pending.has(key)) this.#pending.set(key, signal);

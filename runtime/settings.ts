@@ -20,7 +20,7 @@ export interface Settings {
   readonly purgeMs: number;
   /** How long the end of a run waits for others to be written with it, in ms. Default 2. */
   readonly settleMs: number;
-  /** The shortest time between two wake-up signals of one process, in ms. Default 5. */
+  /** How often a process signals, in ms; after a pause three signals may follow each other at once. Default 5. */
   readonly signalMs: number;
   /** For how long ahead jobs are claimed, in ms of the queue's recent rate. Default 50. */
   readonly prefetchMs: number;

@@ -116,6 +116,11 @@ export class Claimer {
     return this.#positions.get(queue)?.lookDueMs() ?? null;
   }
 
+  /** In how many ms it must be claimed from again because somebody may have woken nobody; else null. */
+  awakeMs(queue: string): number | null {
+    return this.#awake.pauseMs(queue);
+  }
+
   /** How many ms ago the last claim from a queue began; 0 when there was none. */
   sinceClaimMs(queue: string): number {
     return this.#positions.get(queue)?.sinceBegunMs() ?? 0;
@@ -130,7 +135,7 @@ export class Claimer {
   async #claimAgain(request: ClaimRequest, claimed: number): Promise<Claimed[]> {
     const { owner, queue, limit, free } = request;
     // Who enqueued while this process was marked as awake woke nobody.
-    let mayBeMore = await this.#awake.note(queue, owner, claimed >= limit);
+    let mayBeMore = await this.#awake.note(queue, owner, claimed, claimed >= limit);
     const look = this.#positionsOf(queue).beginLook();
     if (look !== null) {
       const looking = lookBehind(this.#database, queue, look);

@@ -114,7 +114,7 @@ export class PostgresDatabase implements Database {
    * @throws {DatabaseUnavailableError} the database can't be reached; the outcome is unknown.
    */
   query(text: string, params: readonly TxParam[] = []): Promise<readonly TxRow[]> {
-    const statement = this.#substitute(text);
+    const statement = this.statement(text);
     return this.#pool.use((client) => client.run(statement, params, { prepare: true }));
   }
 
@@ -134,7 +134,7 @@ export class PostgresDatabase implements Database {
       });
     return {
       query: (text, params = []) => {
-        const statement = this.#substitute(text);
+        const statement = this.statement(text);
         return bounded((client) => client.run(statement, params, { prepare: true }));
       },
       transaction: (body) => bounded((client) => this.#transact(client, body, {})),
@@ -182,6 +182,16 @@ export class PostgresDatabase implements Database {
     return migratedTo(this, name);
   }
 
+  /** A statement with the schema's name in it. Texts are constants, so each is put together once. */
+  statement(text: string): string {
+    let statement = this.#statements.get(text);
+    if (statement === undefined) {
+      statement = substitute(text, this.schema);
+      if (this.#statements.size < STATEMENTS_MAX) this.#statements.set(text, statement);
+    }
+    return statement;
+  }
+
   /** Ends all connections; waits at most 5 s for statements that run. Idempotent. */
   async close(): Promise<void> {
     await this.#listener?.close();
@@ -197,7 +207,7 @@ export class PostgresDatabase implements Database {
     const tx: Transaction = {
       unsafe: (text, params = []) => {
         if (!open) return Promise.reject(new Error("Cannot use a transaction that has ended"));
-        return client.run(this.#substitute(text), params, { prepare: true });
+        return client.run(this.statement(text), params, { prepare: true });
       },
     };
     await client.run(`begin isolation level ${options.isolation ?? "read committed"}`, []);
@@ -219,16 +229,6 @@ export class PostgresDatabase implements Database {
 
   async #notifyRaw(channel: string, payload: string): Promise<void> {
     await this.query("select pg_notify($1::text, $2::text)", [channel, payload]);
-  }
-
-  #substitute(text: string): string {
-    // Texts are constants, so each is put together once.
-    let statement = this.#statements.get(text);
-    if (statement === undefined) {
-      statement = substitute(text, this.schema);
-      if (this.#statements.size < STATEMENTS_MAX) this.#statements.set(text, statement);
-    }
-    return statement;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Inserted, NewJob } from "../../ports/store.ts";
 import type { Tx, TxParam, TxRow } from "../../ports/tx.ts";
+import type { AwakeQueues } from "./awake_queues.ts";
 import { insertUnique } from "./insert_unique.ts";
 import { readySignal } from "./signals.ts";
 import { arrayLiteral } from "./sql_text.ts";
@@ -12,8 +13,12 @@ export type RunStatement = (text: string, params: TxParam[]) => Promise<readonly
 export interface InsertTarget {
   /** The schema, quoted for SQL. */
   readonly quotedSchema: string;
+  /** A statement with the schema's name in it. */
+  readonly statement: (text: string) => string;
   /** The channel that wakes queues, by its name in PostgreSQL. */
   readonly channel: string;
+  /** The queues for which nobody needs to be woken. */
+  readonly awake: AwakeQueues;
 }
 
 /**
@@ -55,27 +60,27 @@ const INSERT_AND_WAKE = `
   select id, (select count(*) from woken) as woken
   from inserted`;
 
+/**
+ * One job, as most calls enqueue one. Its plan is kept, where a plan over `unnest` is made anew at each use in a caller's
+ * session, which costs more than the insert itself.
+ */
 const INSERT_ONE = `
   insert into {schema}.job (kind, queue, priority, max_attempts, args, scheduled_at)
   values (
     $1::text, $2::text, $3::text::smallint, $4::text::int, $5::text::jsonb,
     greatest(coalesce($6::text::timestamptz, clock_timestamp()), clock_timestamp())
-  )`;
+  )
+  returning id`;
 
-/** One job, and wakes its queue. */
-const INSERT_ONE_AND_SIGNAL = `${INSERT_ONE}
-  returning id, pg_notify($7::text, $8::text)::text as woken`;
-
-/**
- * The same in a transaction, as most of them enqueue. Its plan is kept, where a plan over `unnest` is made anew at each
- * use, which costs more than the insert itself. Not every driver can read the void that pg_notify returns.
- */
-const INSERT_ONE_AND_WAKE = `${INSERT_ONE}
-  returning
-    id,
-    case when scheduled_at <= clock_timestamp() and not exists (
-      select from {schema}.awake where awake.queue = job.queue and awake.until > clock_timestamp()
-    ) then pg_notify($7::text, $8::text)::text end as woken`;
+/** The same, and wakes its queue. Not every driver can read the void that pg_notify returns. */
+const INSERT_ONE_AND_WAKE = `${INSERT_ONE},
+    case
+      when scheduled_at > clock_timestamp() then 'later'
+      when exists (
+        select from {schema}.awake where awake.queue = job.queue and awake.until > clock_timestamp()
+      ) then 'awake'
+      else pg_notify($7::text, $8::text)::text
+    end as woken`;
 
 /** Placeholders and values for the columns of new jobs. */
 export function columnsOf(jobs: readonly NewJob[]): TxParam[] {
@@ -124,30 +129,25 @@ export async function insertJobsIn(
   jobs: readonly NewJob[],
 ): Promise<Inserted[]> {
   if (jobs.length === 0) return [];
-  const run = runIn(tx, target.quotedSchema);
+  const run = runIn(tx, target);
   if (jobs.some((job) => job.unique)) return await insertUnique(run, target, jobs, true);
-  if (jobs.length === 1) return await insertOne(run, INSERT_ONE_AND_WAKE, target, jobs[0]!);
+  if (jobs.length === 1) return [await insertAndWake(run, target, jobs[0]!)];
+  if (jobs.every(({ queue }) => target.awake.has(queue))) return await insertJobs(run, target, jobs);
   return toInserted(await run(INSERT_AND_WAKE, [...columnsOf(jobs), ...wakeParams(target.channel, jobs)]));
 }
 
-/** Writes one job that is due now and has no unique key, and wakes its queue at the commit. */
-export async function insertJobAndSignal(
+/** Writes one job that has no unique key, and wakes its queue at the commit. */
+export async function insertAndWake(
   run: RunStatement,
   target: InsertTarget,
-  job: NewJob,
+  { kind, queue, priority, maxAttempts, args, runAt }: NewJob,
 ): Promise<Inserted> {
-  return (await insertOne(run, INSERT_ONE_AND_SIGNAL, target, job))[0]!;
-}
-
-async function insertOne(
-  run: RunStatement,
-  statement: string,
-  target: InsertTarget,
-  job: NewJob,
-): Promise<Inserted[]> {
-  const { kind, queue, priority, maxAttempts, args, runAt } = job;
   const columns = [kind, queue, String(priority), String(maxAttempts), args, runAt];
-  return toInserted(await run(statement, [...columns, target.channel, readySignal(queue)]));
+  if (target.awake.has(queue)) return toInserted(await run(INSERT_ONE, columns))[0]!;
+  const rows = await run(INSERT_ONE_AND_WAKE, [...columns, target.channel, readySignal(queue)]);
+  const woken = rows[0]?.woken;
+  if (woken !== "later") target.awake.note(queue, woken === "awake");
+  return toInserted(rows)[0]!;
 }
 
 /**
@@ -155,10 +155,10 @@ async function insertOne(
  * postgres.js makes two round trips of a statement that is not, and the server parses and plans it each time, which
  * halves the rate of a short transaction.
  */
-export function runIn(tx: Tx, quotedSchema: string): RunStatement {
+export function runIn(tx: Tx, { statement }: InsertTarget): RunStatement {
   return async (text, params) => {
     try {
-      return await tx.unsafe(text.replaceAll("{schema}", () => quotedSchema), params, { prepare: true });
+      return await tx.unsafe(statement(text), params, { prepare: true });
     } catch (error) {
       throw translateError(error);
     }

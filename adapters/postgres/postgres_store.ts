@@ -28,7 +28,8 @@ import type {
   TakeTick,
 } from "../../ports/store.ts";
 import type { Tx } from "../../ports/tx.ts";
-import { AwakeMarks } from "./awake.ts";
+import { AWAKE_PAUSE_MS, AwakeMarks } from "./awake.ts";
+import { AwakeQueues } from "./awake_queues.ts";
 import { cancelJob } from "./cancel.ts";
 import { Claimer } from "./claim.ts";
 import { completionOf } from "./completion.ts";
@@ -38,7 +39,7 @@ import { declare, pauseQueue, resumeQueue } from "./declared.ts";
 import { beat, register } from "./heartbeat.ts";
 import { channelName } from "./identifiers.ts";
 import {
-  insertJobAndSignal,
+  insertAndWake,
   insertJobs,
   insertJobsIn,
   type InsertTarget,
@@ -140,10 +141,20 @@ export class PostgresStore implements Store {
     this.#pulse = this.#pulseDatabase.within(PULSE_TIMEOUT_MS);
     const { quotedSchema, schema } = this.database;
     this.completion = completionOf(quotedSchema);
-    this.#target = { quotedSchema, channel: channelName(schema, SIGNALS_CHANNEL) };
+    this.#target = {
+      quotedSchema,
+      statement: (text) => this.database.statement(text),
+      channel: channelName(schema, SIGNALS_CHANNEL),
+      awake: new AwakeQueues(),
+    };
     this.#marks = new StartMarks(this.#pulse);
     this.#lost = new LostClaims(this.#steps);
-    this.#claimer = new Claimer(this.#steps, this.#marks, this.#lost, new AwakeMarks(this.#pulse));
+    this.#claimer = new Claimer(
+      this.#steps,
+      this.#marks,
+      this.#lost,
+      new AwakeMarks(this.#pulse, this.#target.channel),
+    );
     this.#run = (text, params) => this.#work.query(text, params);
   }
 
@@ -184,15 +195,18 @@ export class PostgresStore implements Store {
     );
   }
 
-  /** Writes one job that is due now and has no unique key, and signals at its commit that its queue is ready. */
+  /**
+   * Writes one job that is due now and has no unique key, and signals at its commit that its queue is ready, unless
+   * somebody is claiming from it without a pause.
+   */
   async insertAndSignal(job: NewJob): Promise<Inserted> {
-    return await insertJobAndSignal(this.#run, this.#target, job);
+    return await insertAndWake(this.#run, this.#target, job);
   }
 
   /** Calls one job off; through the transaction when there is one. */
   async cancel(id: JobId, tx?: Tx): Promise<CancelResult> {
     if (tx === undefined) return await cancelJob(this.#run, id, null);
-    return await cancelJob(runIn(tx, this.#target.quotedSchema), id, this.#target.channel);
+    return await cancelJob(runIn(tx, this.#target), id, this.#target.channel);
   }
 
   /** Takes due jobs of a queue for `owner`. The claims of one queue must not be made at the same time. */
@@ -202,10 +216,13 @@ export class PostgresStore implements Store {
 
   /** In how many ms the next job of a queue falls due, or the queue should be looked through once more. */
   async nextDue(queue: string): Promise<number | null> {
+    const awakeMs = this.#claimer.awakeMs(queue);
+    // While it is claimed from without a pause nothing falls due long before the next claim.
+    if (awakeMs !== null && awakeMs <= AWAKE_PAUSE_MS) return awakeMs;
     const dueMs = await nextDue(this.#steps, queue, this.#claimer.sinceClaimMs(queue));
     const lookMs = this.#claimer.lookDueMs(queue);
-    if (dueMs === null || lookMs === null) return dueMs ?? lookMs;
-    return Math.min(dueMs, lookMs);
+    const soonest = Math.min(dueMs ?? Infinity, lookMs ?? Infinity, awakeMs ?? Infinity);
+    return soonest === Infinity ? null : soonest;
   }
 
   /** Records that claimed jobs start now. */
@@ -330,9 +347,12 @@ export class PostgresStore implements Store {
     return await readFinals(this.database, ids);
   }
 
-  /** Sends messages to every process on this store, this one included. */
+  /**
+   * Sends messages to every process on this store, this one included; not that a queue is ready from which somebody is
+   * claiming without a pause.
+   */
   async signal(messages: readonly Signal[]): Promise<void> {
-    await sendSignals(this.database, this.#target.channel, messages);
+    await sendSignals(this.#run, this.#target, messages);
   }
 
   /** Subscribes to signals. */

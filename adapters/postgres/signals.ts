@@ -1,7 +1,7 @@
 import type { ChannelSubscription } from "../../ports/database.ts";
 import type { Signal, SignalObserver, SignalSubscription } from "../../ports/store.ts";
-import type { TxParam } from "../../ports/tx.ts";
 import type { PostgresDatabase } from "./database.ts";
+import type { InsertTarget, RunStatement } from "./insert.ts";
 import { arrayLiteral } from "./sql_text.ts";
 
 /** The channel of all signals of a schema. */
@@ -13,6 +13,18 @@ const PAYLOAD_BYTES_MAX = 7900;
 const NOTIFY = `
   select pg_notify($1::text, payload)
   from unnest($2::text::text[]) as payloads (payload)`;
+
+/** Wakes queues, except those that someone is claiming from without a pause. */
+const WAKE = `
+  select
+    queue,
+    case
+      when exists (
+        select from {schema}.awake where awake.queue = signals.queue and awake.until > clock_timestamp()
+      ) then 'awake'
+      else pg_notify($1::text, payload)::text
+    end as woken
+  from unnest($2::text::text[], $3::text::text[]) as signals (queue, payload)`;
 
 type Packed = readonly [letter: string, value: string];
 
@@ -67,15 +79,19 @@ export function unpackSignals(payload: string): Signal[] {
   });
 }
 
-/** Sends signals to every process on the schema. */
+/** Sends signals to every process on the schema, but not that a queue is ready for which nobody needs to be woken. */
 export async function sendSignals(
-  database: PostgresDatabase,
-  channel: string,
+  run: RunStatement,
+  { channel, awake }: InsertTarget,
   signals: readonly Signal[],
 ): Promise<void> {
-  if (signals.length === 0) return;
-  const params: TxParam[] = [channel, arrayLiteral(packSignals(signals))];
-  await database.query(NOTIFY, params);
+  const ready = signals.flatMap((signal) => signal.type === "ready" ? [signal.queue] : []);
+  const others = signals.filter((signal) => signal.type !== "ready");
+  const asleep = ready.filter((queue) => !awake.has(queue));
+  if (others.length > 0) await run(NOTIFY, [channel, arrayLiteral(packSignals(others))]);
+  if (asleep.length === 0) return;
+  const rows = await run(WAKE, [channel, arrayLiteral(asleep), arrayLiteral(asleep.map(readySignal))]);
+  for (const { queue, woken } of rows) awake.note(String(queue), woken === "awake");
 }
 
 /** Subscribes to the signals of the schema. */

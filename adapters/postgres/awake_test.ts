@@ -1,0 +1,105 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Signal } from "../../ports/store.ts";
+import { newJob, type StoreFixture, until, withStore } from "./fixture_test.ts";
+
+const MARKED = "select from {schema}.awake where queue = 'q' and until > clock_timestamp()";
+const READY: Signal = { type: "ready", queue: "q" };
+
+async function isMarked({ store }: StoreFixture): Promise<boolean> {
+  return (await store.database.query(MARKED)).length > 0;
+}
+
+/** Claims what it enqueues until the queue is marked. */
+async function claimUntilMarked(fixture: StoreFixture, jobs: number, limit: number): Promise<void> {
+  await until("the mark", async () => {
+    await fixture.store.insert(Array.from({ length: jobs }, () => newJob()));
+    await fixture.finish(await fixture.claim(limit));
+    return await isMarked(fixture);
+  });
+}
+
+/** What is heard of the queue, and how many signals came before one that is always sent. */
+async function listen(
+  { store }: StoreFixture,
+): Promise<{ heard: Signal[]; heardBefore(): Promise<Signal[]> }> {
+  const heard: Signal[] = [];
+  await store.subscribe({ signal: (signal) => heard.push(signal), ready: () => {} });
+  return {
+    heard,
+    async heardBefore() {
+      await store.signal([{ type: "cancel", id: "1" }]);
+      await until("the last signal", () => heard.some(({ type }) => type === "cancel"));
+      return heard.splice(0).filter(({ type }) => type !== "cancel");
+    },
+  };
+}
+
+Deno.test("while a queue is claimed from without a pause nobody is woken for it, and others are", () =>
+  withStore(async (fixture) => {
+    const { store, claim } = fixture;
+    const ears = await listen(fixture);
+    await claimUntilMarked(fixture, 100, 500);
+    await ears.heardBefore();
+    // The second of each kind is not asked about again.
+    for (let time = 0; time < 2; time++) {
+      await store.database.transaction((tx) => store.insert([newJob()], tx));
+      await store.database.transaction((tx) => store.insert([newJob(), newJob()], tx));
+      await store.insertAndSignal(newJob());
+      await store.signal([READY]);
+    }
+    assert(await isMarked(fixture), "the mark must hold while this is asked");
+    assertEquals(await ears.heardBefore(), []);
+    assertEquals((await claim()).length, 8);
+    assert((await store.nextDue("q"))! <= 5, "it promised to claim again at once");
+    await store.insertAndSignal(newJob({ queue: "other" }));
+    await store.signal([{ type: "ready", queue: "another" }]);
+    await until("the others' signals", () => ears.heard.length === 2);
+  }, { listen: "auto" }));
+
+Deno.test("a mark is withdrawn when there is less to claim, claims go on at growing pauses, and then wake-ups are back", () =>
+  withStore(async (fixture) => {
+    const { store, claim } = fixture;
+    const ears = await listen(fixture);
+    assertEquals(await store.nextDue("q"), null);
+    await claimUntilMarked(fixture, 100, 500);
+    await until("the withdrawal", async () => {
+      await claim();
+      return !await isMarked(fixture);
+    });
+    const pauses: number[] = [];
+    await until("the last pause", async () => {
+      const pause = await store.nextDue("q");
+      if (pause === null) return true;
+      pauses.push(pause);
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      await claim();
+      return false;
+    });
+    assert(pauses[0]! <= 25, `${pauses}`);
+    // The looks behind the position add some of 100 ms.
+    assert(pauses.length < 25, `${pauses}`);
+    await ears.heardBefore();
+    await store.database.transaction((tx) => store.insert([newJob()], tx));
+    await store.insertAndSignal(newJob());
+    await store.signal([READY]);
+    assertEquals(await ears.heardBefore(), [READY, READY, READY]);
+  }, { listen: "auto" }));
+
+Deno.test("a marked process that can't take all that there is wakes the others", () =>
+  withStore(async (fixture) => {
+    const ears = await listen(fixture);
+    await claimUntilMarked(fixture, 100, 5);
+    await ears.heardBefore();
+    await until("a call for help", async () => {
+      await fixture.finish(await fixture.claim(5));
+      return ears.heard.length > 0;
+    });
+    assertEquals(ears.heard[0], READY);
+  }, { listen: "auto" }));
+
+Deno.test("a process that is off the record leaves no mark", () =>
+  withStore(async (fixture) => {
+    await claimUntilMarked(fixture, 100, 500);
+    await fixture.store.unregister(fixture.owner);
+    assertEquals((await fixture.store.database.query("select from {schema}.awake")).length, 0);
+  }));
