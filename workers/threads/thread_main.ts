@@ -126,55 +126,59 @@ class ThreadMain {
     const end = performance.now() + SLICE_MS;
     while (this.#inboxAt < this.#inbox.length) {
       this.#start(this.#inbox[this.#inboxAt++]!);
-      if (performance.now() >= end) {
-        later(() => {
-          if (this.#reports.length > 0) this.#flush();
-          this.#runInbox();
-        });
-        return;
-      }
+      if (performance.now() >= end) return this.#runInboxLater();
     }
     this.#inbox = [];
     this.#inboxAt = 0;
     this.#running = false;
   }
 
+  #runInboxLater(): void {
+    this.#running = true;
+    later(() => {
+      if (this.#reports.length > 0) this.#flush();
+      this.#runInbox();
+    });
+  }
+
   #start(command: Run): void {
     const [, slot, key, kindIndex, id, run, queue, attempt, maxAttempts, timeoutMs, args, plain] = command;
     Atomics.add(this.#shared, COUNTER.progress, 1);
     const kind = this.#kinds[kindIndex]!;
-    const state = kind.handler === null ? SLOT.loading : SLOT.started;
-    if (Atomics.compareExchange(this.#shared, SLOTS_AT + slot, SLOT.queued, state) !== SLOT.queued) {
-      this.report(["withdrawn", slot]);
-      return;
+    const { handler } = kind;
+    // It is known when it has waited for its module.
+    const job = this.#jobs.get(key) ??
+      new Job(key, slot, id, run, kind.name, queue, attempt, maxAttempts, timeoutMs, this);
+    if (!this.#moveSlot(slot, SLOT.queued, handler === null ? SLOT.loading : SLOT.started)) {
+      return this.#forget(job);
     }
-    const job = new Job(key, slot, id, run, kind.name, queue, attempt, maxAttempts, timeoutMs, this);
     this.#jobs.set(key, job);
-    if (kind.handler !== null) {
-      return currentJob.run(job, () => this.#runJob(job, kind.handler!, args, plain));
-    }
     currentJob.run(job, () => {
-      this.#load(kind).then((handler) => {
-        if (job.ended) return;
-        const at = SLOTS_AT + slot;
-        if (Atomics.compareExchange(this.#shared, at, SLOT.loading, SLOT.started) !== SLOT.loading) {
-          this.#forget(job);
-          this.report(["withdrawn", slot]);
-          return;
-        }
-        Atomics.add(this.#shared, COUNTER.progress, 1);
-        this.#runJob(job, handler, args, plain);
-      }, (error) => {
-        if (job.ended) return;
-        this.#forget(job);
-        if (Atomics.load(this.#shared, SLOTS_AT + slot) === SLOT.withdrawn) {
-          this.report(["withdrawn", slot]);
-          return;
-        }
-        const { stack } = describeError(error);
-        this.report(["unloaded", key, (error as LoadError).message, stack]);
-      });
+      if (handler !== null) return this.#runJob(job, handler, args, plain);
+      this.#load(kind).then(() => this.#loaded(job, command), (error) => this.#unloaded(job, error));
     });
+  }
+
+  /** Its turn comes among the others. */
+  #loaded(job: Job, command: Run): void {
+    if (job.ended) return;
+    if (!this.#moveSlot(job.slot, SLOT.loading, SLOT.queued)) return this.#forget(job);
+    this.#inbox.push(command);
+    if (!this.#running) this.#runInboxLater();
+  }
+
+  #unloaded(job: Job, error: LoadError): void {
+    if (job.ended) return;
+    this.#forget(job);
+    if (!this.#moveSlot(job.slot, SLOT.loading, SLOT.loading)) return;
+    this.report(["unloaded", job.key, error.message, describeError(error).stack]);
+  }
+
+  /** Changes the state of a slot. False when the job was withdrawn, which frees the slot. */
+  #moveSlot(slot: number, from: number, to: number): boolean {
+    if (Atomics.compareExchange(this.#shared, SLOTS_AT + slot, from, to) === from) return true;
+    this.report(["withdrawn", slot]);
+    return false;
   }
 
   #runJob(job: Job, handler: Handler, args: string, plain: boolean): void {
