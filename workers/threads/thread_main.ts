@@ -26,7 +26,8 @@ interface LoadedKind {
   readonly name: string;
   readonly module: string;
   handler: Handler | null;
-  loading: Promise<Handler> | null;
+  /** What waits for the module; null while it is not being loaded. */
+  waiting: { readonly job: Job; readonly command: Run }[] | null;
 }
 
 /** One job, and where its context hands on what it asks for. */
@@ -103,7 +104,7 @@ class ThreadMain {
           this.#inbox.push(command);
           break;
         case "kind":
-          this.#kinds[command[1]] = { name: command[2], module: command[3], handler: null, loading: null };
+          this.#kinds[command[1]] = { name: command[2], module: command[3], handler: null, waiting: null };
           break;
         case "abort":
           this.#jobs.get(command[1])?.context.abort(command[2]);
@@ -154,16 +155,36 @@ class ThreadMain {
     }
     this.#jobs.set(key, job);
     currentJob.run(job, () => {
-      if (handler !== null) return this.#runJob(job, handler, args, plain);
-      this.#load(kind).then(() => this.#loaded(job, command), (error) => this.#unloaded(job, error));
+      if (handler !== null) this.#runJob(job, handler, args, plain);
+      else this.#load(kind, job, command);
     });
   }
 
-  /** Its turn comes among the others. */
-  #loaded(job: Job, command: Run): void {
-    if (job.ended) return;
-    if (!this.#moveSlot(job.slot, SLOT.loading, SLOT.queued)) return this.#forget(job);
-    this.#inbox.push(command);
+  #load(kind: LoadedKind, job: Job, command: Run): void {
+    if (kind.waiting !== null) {
+      kind.waiting.push({ job, command });
+      return;
+    }
+    const waiting = kind.waiting = [{ job, command }];
+    loadHandler(kind.module).then((handler) => {
+      kind.waiting = null;
+      kind.handler = handler;
+      this.#loaded(waiting);
+    }, (error: LoadError) => {
+      kind.waiting = null;
+      for (const { job } of waiting) this.#unloaded(job, error);
+    });
+  }
+
+  /** Their turn is next: they came before whatever the inbox still holds. */
+  #loaded(waiting: NonNullable<LoadedKind["waiting"]>): void {
+    const ready = waiting.filter(({ job }) => {
+      if (job.ended) return false;
+      if (this.#moveSlot(job.slot, SLOT.loading, SLOT.queued)) return true;
+      this.#forget(job);
+      return false;
+    });
+    this.#inbox.splice(this.#inboxAt, 0, ...ready.map(({ command }) => command));
     if (!this.#running) this.#runInboxLater();
   }
 
@@ -196,13 +217,6 @@ class ThreadMain {
         this.report(["completed", job.key, outcome.output, outcome.completedIn]);
       } else this.report(["ended", job.key, outcome]);
     });
-  }
-
-  #load(kind: LoadedKind): Promise<Handler> {
-    kind.loading ??= loadHandler(kind.module).then((handler) => kind.handler = handler).finally(() => {
-      kind.loading = null;
-    });
-    return kind.loading;
   }
 
   #check(check: number, module: string): void {
