@@ -27,6 +27,8 @@ import type { Settings } from "./settings.ts";
 const AHEAD_RATE_MIN = 2000;
 /** How far ahead, in ms of that rate. So many starts a dying process may be charged for that it did not make. */
 const AHEAD_MS = 2;
+/** Or as a share of the queue's width, for so few more do not matter where so many run. */
+const AHEAD_SHARE = 0.02;
 /** When a suspect that must wait for its turn comes back, in ms. */
 const SUSPECT_PAUSE_MS = 300;
 /** How many handlers of a queue begin whatever else runs: the executor has threads for so many. */
@@ -356,8 +358,10 @@ export class Lane {
 
   /** How many starts to have on record beyond the free slots. */
   #ahead(): number {
-    const rate = this.#options.queue.concurrency * 1000 / this.#duration.ms;
-    return rate > AHEAD_RATE_MIN ? Math.ceil(rate * AHEAD_MS / 1000) : 0;
+    const { concurrency } = this.#options.queue;
+    const rate = concurrency * 1000 / this.#duration.ms;
+    const share = Math.floor(concurrency * AHEAD_SHARE);
+    return rate > AHEAD_RATE_MIN ? Math.max(share, Math.ceil(rate * AHEAD_MS / 1000)) : share;
   }
 
   /** Puts starts on record, oldest first. */

@@ -12,6 +12,12 @@ import { within } from "./_within.ts";
 
 /** The most runs that one statement ends. */
 const BATCH_MAX = 1000;
+/** Each statement has its price, so while fewer than so many wait it pauses for so many times what the last one took. */
+const BATCH_SMALL = 200;
+const PAUSE_FACTOR = 8;
+/** The bounds of that pause, in ms. */
+const PAUSE_MS_MIN = 8;
+const PAUSE_MS_MAX = 25;
 const RETRY_FIRST_MS = 100;
 /** As often as claims are tried: nothing begins before an end is written. */
 const RETRY_LONGEST_MS = 1000;
@@ -58,6 +64,7 @@ export class Settler {
   #lockedTimer: Timer | undefined;
   #lockedPauseMs = LOCKED_FIRST_MS;
   #timer: Timer | undefined;
+  #restUntil = -Infinity;
   #flight: Promise<void> | undefined;
   #unsettled = 0;
   #idle: (() => void)[] = [];
@@ -97,18 +104,27 @@ export class Settler {
 
   #enqueue(request: SettleRequest): void {
     this.#waiting.push(request);
-    if (this.#flight !== undefined) return;
-    if (this.#waiting.length >= BATCH_MAX) this.#fly();
-    else this.#timer ??= setTimeout(() => this.#fly(), this.#options.settleMs);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#flight !== undefined || this.#waiting.length === 0) return;
+    if (this.#waiting.length >= BATCH_SMALL) return this.#fly();
+    this.#timer ??= setTimeout(
+      () => this.#fly(),
+      Math.max(this.#options.settleMs, this.#restUntil - performance.now()),
+    );
   }
 
   #fly(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#flight !== undefined || this.#waiting.length === 0) return;
+    const flownAt = performance.now();
     this.#flight = this.#write(this.#waiting.splice(0, BATCH_MAX)).finally(() => {
       this.#flight = undefined;
-      if (!this.#abandoned) this.#fly();
+      const now = performance.now();
+      this.#restUntil = now + Math.min(Math.max(PAUSE_FACTOR * (now - flownAt), PAUSE_MS_MIN), PAUSE_MS_MAX);
+      if (!this.#abandoned) this.#schedule();
     });
   }
 

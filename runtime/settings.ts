@@ -42,7 +42,7 @@ export const DEFAULT_SETTINGS: Settings = {
   purgeMs: 60_000,
   settleMs: 2,
   signalMs: 5,
-  prefetchMs: 50,
+  prefetchMs: 100,
   prefetchMax: 500,
   putAsideMs: 5 * 60 * 1000,
 };

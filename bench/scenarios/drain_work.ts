@@ -92,7 +92,7 @@ export const drainComputing: Scenario = {
         title: `Jobs that compute (fib(${FIB}), some 4 ms), queued before`,
         reference: `${THREADS}, 1 thread`,
       },
-      1000,
+      3000,
       { fib: FIB },
       [...THREAD_WAYS, ...others([INLINE, ...TUNED_PEERS])],
       (figures) => [{

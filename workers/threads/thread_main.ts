@@ -14,7 +14,7 @@ import { type LoadError, loadHandler } from "./load_handler.ts";
 import { type Command, COUNTER, type Report, SLOT, SLOTS_AT, type ThreadSetup } from "./protocol.ts";
 
 /** How long jobs are started without a look at what else there is to do, in ms. */
-const SLICE_MS = 4;
+const SLICE_MS = 10;
 
 // Kept before a handler can replace them.
 const post: (reports: Report[]) => void = self.postMessage.bind(self);
