@@ -27,8 +27,9 @@ import type { Settings } from "./settings.ts";
 const AHEAD_RATE_MIN = 2000;
 /** How far ahead, in ms of that rate. So many starts a dying process may be charged for that it did not make. */
 const AHEAD_MS = 2;
-/** Or as a share of the queue's width, for so few more do not matter where so many run. */
+/** Or as a share of the queue's width, for so few more do not matter where so many run; so long as that takes few ms. */
 const AHEAD_SHARE = 0.02;
+const AHEAD_SHARE_MS = 50;
 /** When a suspect that must wait for its turn comes back, in ms. */
 const SUSPECT_PAUSE_MS = 300;
 /** How many handlers of a queue begin whatever else runs: the executor has threads for so many. */
@@ -226,7 +227,11 @@ export class Lane {
     this.#pump();
     while (!this.#stopping) {
       const limit = this.#wanted();
-      if (limit <= 0) return;
+      if (limit <= 0) {
+        // There may be more, so whoever makes room claims at once: enqueuers may count on this lane and wake nobody.
+        this.#more = true;
+        return;
+      }
       const free = Math.max(0, this.#free() - this.#held());
       this.#promised = free;
       const by = owner();
@@ -360,7 +365,8 @@ export class Lane {
   #ahead(): number {
     const { concurrency } = this.#options.queue;
     const rate = concurrency * 1000 / this.#duration.ms;
-    const share = Math.floor(concurrency * AHEAD_SHARE);
+    const soon = Math.ceil(this.#rate.perSecond() * AHEAD_SHARE_MS / 1000);
+    const share = Math.min(Math.floor(concurrency * AHEAD_SHARE), soon);
     return rate > AHEAD_RATE_MIN ? Math.max(share, Math.ceil(rate * AHEAD_MS / 1000)) : share;
   }
 

@@ -51,7 +51,8 @@ export interface SettlerOptions {
 }
 
 /**
- * Writes the ends of runs, many in one statement: what ends within a few ms, or while an earlier batch is under way.
+ * Writes the ends of runs, many in one statement: what ends within a few ms, or while an earlier batch is under way. A
+ * statement that ends few costs as much as one that ends many, so between such there is a pause.
  *
  * Every write is fenced by (id, run), so sending one again is harmless, and it is sent again until the database has
  * answered: a job that finished in an outage is recorded after it. A row that another transaction holds is come back
@@ -123,7 +124,8 @@ export class Settler {
     this.#flight = this.#write(this.#waiting.splice(0, BATCH_MAX)).finally(() => {
       this.#flight = undefined;
       const now = performance.now();
-      this.#restUntil = now + Math.min(Math.max(PAUSE_FACTOR * (now - flownAt), PAUSE_MS_MIN), PAUSE_MS_MAX);
+      const pauseMs = Math.min(Math.max(PAUSE_FACTOR * (now - flownAt), PAUSE_MS_MIN), PAUSE_MS_MAX);
+      if (this.#options.settleMs > 0) this.#restUntil = now + pauseMs;
       if (!this.#abandoned) this.#schedule();
     });
   }

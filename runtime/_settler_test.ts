@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import {
   DatabaseUnavailableError,
   RefusedValueError,
@@ -41,6 +41,19 @@ Deno.test("Settler writes what ends within a few ms in one statement", async () 
   const ends = await Promise.all(["1", "2", "3"].map((id) => end(settler, completed(id))));
   assertEquals(ends, ["completed", "completed", "completed"]);
   assertEquals(batches.length, 1);
+});
+
+Deno.test("Settler pauses between statements that end few, and not before one that ends many", async () => {
+  const { settler, batches } = settling(all);
+  await end(settler, completed("1"));
+  const began = performance.now();
+  await end(settler, completed("2"));
+  const pausedMs = performance.now() - began;
+  assert(pausedMs > 6, `${pausedMs} ms`);
+  const many = Array.from({ length: 200 }, (_, index) => end(settler, completed(`many ${index}`)));
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  assertEquals(batches.map(({ length }) => length), [1, 1, 200], "it is not sent at once");
+  await Promise.all(many);
 });
 
 Deno.test("Settler sends again until the database has answered", async () => {

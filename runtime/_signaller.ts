@@ -49,7 +49,8 @@ export class Signaller {
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    await this.#flight;
+    while (this.#flight !== undefined) await this.#flight;
+    clearTimeout(this.#timer);
     if (this.#pending.size > 0) await this.#send();
     clearTimeout(this.#timer);
   }

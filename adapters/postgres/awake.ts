@@ -1,3 +1,4 @@
+import type { TxParam } from "../../ports/tx.ts";
 import { readySignal } from "./signals.ts";
 import { arrayLiteral } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
@@ -12,8 +13,8 @@ const BUSY_JOBS = 500;
 const BUSY_CLAIMS = 12;
 
 /** How often a mark is renewed, and how long it holds without that, in ms. A process that dies leaves it for so long. */
-const RENEW_MS = 200;
-const VALID_MS = 500;
+const RENEW_MS = 500;
+const VALID_MS = 900;
 
 /** The longest pause of a marked process between two claims, in ms. */
 export const AWAKE_PAUSE_MS = 5;
@@ -21,7 +22,7 @@ export const AWAKE_PAUSE_MS = 5;
 /** After a claim of so many jobs the next one is made at once: small batches keep each other small, and quick. */
 const AT_ONCE_JOBS = 20;
 
-/** How often a marked process whose claims are filled wakes the others, which may have room, in ms. */
+/** How often a marked process that claims more than it can begin wakes the others, which may have room, in ms. */
 const HELP_MS = 100;
 
 /** The first claim after a mark was withdrawn, in ms, and for how long there are others, each after twice the pause. */
@@ -53,14 +54,25 @@ interface Activity {
   lastJobs: number;
 }
 
+/** What a claim brought. */
+export interface ClaimResult {
+  /** How many jobs. */
+  readonly jobs: number;
+  /** How many it asked for. */
+  readonly limit: number;
+  /** How many of them begin at once. */
+  readonly free: number;
+}
+
 /**
  * The marks that tell enqueuers that a queue is being claimed from without a pause, so that they need to wake nobody:
  * a notification inside every business transaction costs a third to a half of their rate.
  *
  *     idle -- 500 jobs a second --> marked, claims every 5 ms -- fewer --> aftermath -- claims at growing pauses --> idle
  *
- * While marked it wakes others for itself when there is more than it can take. The aftermath is for transactions that saw the mark and commit later: one that stays open for as long again as the mark
- * has been gone is found by then, at the latest by a poll.
+ * While marked it wakes others for itself when it claims more than it can begin. The aftermath is for transactions that
+ * saw the mark and commit later: one that stays open for as long again as the mark has been gone is found by then, at the
+ * latest by a poll.
  */
 export class AwakeMarks {
   readonly #database: Statements;
@@ -74,11 +86,12 @@ export class AwakeMarks {
   }
 
   /**
-   * Notes how many jobs a claim brought, and whether that is all that it asked for. Renews or withdraws the mark as is due,
-   * and calls for help. True: it was withdrawn, claim once more.
+   * Notes what a claim brought, renews or withdraws the mark as is due, and calls for help. True: it was withdrawn, claim
+   * once more. Waits for nothing but that, and does not fail: whoever calls has jobs in hand.
    */
-  async note(queue: string, owner: string, jobs: number, isFilled: boolean): Promise<boolean> {
+  async note(queue: string, owner: string, { jobs, limit, free }: ClaimResult): Promise<boolean> {
     const activity = this.#activityOf(queue);
+    const isFilled = jobs >= limit;
     activity.claims++;
     activity.jobs += jobs;
     activity.lastJobs = jobs;
@@ -90,20 +103,21 @@ export class AwakeMarks {
       if (activity.markedAt !== null && !isBusy) {
         activity.markedAt = null;
         activity.withdrawnAt = now;
-        await this.#database.query(WITHDRAW, [owner, arrayLiteral([queue])]);
+        await this.#try(WITHDRAW, [owner, arrayLiteral([queue])]);
         return true;
       }
       if (!isBusy) return false;
       activity.markedAt ??= -Infinity;
     }
-    if (activity.markedAt !== null && now - activity.markedAt >= RENEW_MS) {
+    if (activity.markedAt === null) return false;
+    if (now - activity.markedAt >= RENEW_MS) {
       activity.markedAt = now;
       activity.withdrawnAt = null;
-      await this.#database.query(MARK, [queue, owner, VALID_MS]);
+      this.#try(MARK, [queue, owner, VALID_MS]);
     }
-    if (activity.markedAt !== null && isFilled && now >= activity.helpAt) {
+    if ((isFilled || jobs > free) && now >= activity.helpAt) {
       activity.helpAt = now + HELP_MS;
-      await this.#database.query(HELP, [this.#channel, readySignal(queue)]);
+      this.#try(HELP, [this.#channel, readySignal(queue)]);
     }
     return false;
   }
@@ -123,6 +137,15 @@ export class AwakeMarks {
     this.#activities.clear();
     if (marked.length === 0) return;
     await this.#database.query(WITHDRAW, [owner, arrayLiteral(marked.map(([queue]) => queue))]);
+  }
+
+  /** A mark that was not made silences nobody, and one that was not withdrawn runs out: the claims themselves go on. */
+  async #try(text: string, params: TxParam[]): Promise<void> {
+    try {
+      await this.#database.query(text, params);
+    } catch {
+      // The claims tell of a database that is not well.
+    }
   }
 
   #activityOf(queue: string): Activity {

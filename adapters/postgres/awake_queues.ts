@@ -1,12 +1,13 @@
-/**
- * How long an answer counts, in ms. A process that withdraws its mark looks once more after 25 ms, so what was written
- * on the strength of an answer is found then.
- */
+/** How long an answer counts, in ms: less than the first pause of a process that has withdrawn its mark. */
 const KNOWN_MS = 20;
+
+/** How long nothing is believed after this process has given jobs back, in ms: longer than its own mark lasts. */
+const DISTRUST_MS = 1000;
 
 /** Which queues somebody was claiming from without a pause when the database was last asked. */
 export class AwakeQueues {
   readonly #until: Map<string, number> = new Map();
+  #distrustedUntil = -Infinity;
 
   /** Notes an answer. */
   note(queue: string, isAwake: boolean): void {
@@ -17,6 +18,16 @@ export class AwakeQueues {
   /** Whether nobody needs to be woken for a queue, without asking again. */
   has(queue: string): boolean {
     const until = this.#until.get(queue);
-    return until !== undefined && performance.now() < until;
+    return until !== undefined && performance.now() < until && !this.distrusted;
+  }
+
+  /** Who gives jobs back, as a process does that stops, does not claim them again: its mark must not silence that. */
+  distrust(): void {
+    this.#distrustedUntil = performance.now() + DISTRUST_MS;
+  }
+
+  /** Whether queues are to be woken, whatever the marks say. */
+  get distrusted(): boolean {
+    return performance.now() < this.#distrustedUntil;
   }
 }

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Signal } from "../../ports/store.ts";
-import { newJob, type StoreFixture, until, withStore } from "./fixture_test.ts";
+import { back, newJob, type StoreFixture, until, withStore } from "./fixture_test.ts";
 
 const MARKED = "select from {schema}.awake where queue = 'q' and until > clock_timestamp()";
 const READY: Signal = { type: "ready", queue: "q" };
@@ -103,3 +103,18 @@ Deno.test("a process that is off the record leaves no mark", () =>
     await fixture.store.unregister(fixture.owner);
     assertEquals((await fixture.store.database.query("select from {schema}.awake")).length, 0);
   }));
+
+Deno.test("what a marked process gives back is told to the others", () =>
+  withStore(async (fixture) => {
+    const { store, owner } = fixture;
+    const ears = await listen(fixture);
+    await claimUntilMarked(fixture, 100, 500);
+    await store.insert([newJob()]);
+    const [job] = await fixture.claim(1);
+    await ears.heardBefore();
+    await store.signal([READY]);
+    assertEquals(await ears.heardBefore(), [], "it is marked");
+    await store.settle(owner, [back(job!, "release")]);
+    await store.signal([READY]);
+    assertEquals(await ears.heardBefore(), [READY]);
+  }, { listen: "auto" }));

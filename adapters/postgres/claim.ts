@@ -135,14 +135,14 @@ export class Claimer {
   async #claimAgain(request: ClaimRequest, claimed: number): Promise<Claimed[]> {
     const { owner, queue, limit, free } = request;
     // Who enqueued while this process was marked as awake woke nobody.
-    let mayBeMore = await this.#awake.note(queue, owner, claimed, claimed >= limit);
+    let mayBeMore = await this.#awake.note(queue, owner, { jobs: claimed, limit, free });
     const look = this.#positionsOf(queue).beginLook();
     if (look !== null) {
       const looking = lookBehind(this.#database, queue, look);
       // Whoever has jobs need not wait for it.
       if (claimed === 0 && await looking) mayBeMore = true;
     }
-    if (!mayBeMore) return [];
+    if (!mayBeMore || claimed >= limit) return [];
     return await this.#claimOnce({ owner, queue, limit: limit - claimed, free: Math.max(0, free - claimed) });
   }
 

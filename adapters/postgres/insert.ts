@@ -1,8 +1,7 @@
 import type { Inserted, NewJob } from "../../ports/store.ts";
 import type { Tx, TxParam, TxRow } from "../../ports/tx.ts";
-import type { AwakeQueues } from "./awake_queues.ts";
 import { insertUnique } from "./insert_unique.ts";
-import { readySignal } from "./signals.ts";
+import { readySignal, type SignalTarget } from "./signals.ts";
 import { arrayLiteral } from "./sql_text.ts";
 import { translateError } from "./translate_error.ts";
 
@@ -10,15 +9,11 @@ import { translateError } from "./translate_error.ts";
 export type RunStatement = (text: string, params: TxParam[]) => Promise<readonly TxRow[]>;
 
 /** Where jobs are written to. */
-export interface InsertTarget {
+export interface InsertTarget extends SignalTarget {
   /** The schema, quoted for SQL. */
   readonly quotedSchema: string;
   /** A statement with the schema's name in it. */
   readonly statement: (text: string) => string;
-  /** The channel that wakes queues, by its name in PostgreSQL. */
-  readonly channel: string;
-  /** The queues for which nobody needs to be woken. */
-  readonly awake: AwakeQueues;
 }
 
 /**
@@ -136,7 +131,7 @@ export async function insertJobsIn(
   return toInserted(await run(INSERT_AND_WAKE, [...columnsOf(jobs), ...wakeParams(target.channel, jobs)]));
 }
 
-/** Writes one job that has no unique key, and wakes its queue at the commit. */
+/** Writes one job that has no unique key, and wakes its queue at the commit unless nobody needs to be woken. */
 export async function insertAndWake(
   run: RunStatement,
   target: InsertTarget,

@@ -234,6 +234,7 @@ export class PostgresStore implements Store {
   async settle(_owner: string, settlements: readonly Settlement[]): Promise<Settled[]> {
     if (settlements.length === 0) return [];
     const states = await settle(this.#steps, settlements);
+    if (settlements.some(({ to }) => to === "release")) this.#target.awake.distrust();
     const ended = states.includes("locked")
       ? settlements.filter((_, index) => states[index] !== "locked")
       : settlements;
@@ -352,7 +353,7 @@ export class PostgresStore implements Store {
    * claiming without a pause.
    */
   async signal(messages: readonly Signal[]): Promise<void> {
-    await sendSignals(this.#run, this.#target, messages);
+    await sendSignals((text, params) => this.database.query(text, params), this.#target, messages);
   }
 
   /** Subscribes to signals. */

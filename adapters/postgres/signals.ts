@@ -1,7 +1,8 @@
 import type { ChannelSubscription } from "../../ports/database.ts";
 import type { Signal, SignalObserver, SignalSubscription } from "../../ports/store.ts";
 import type { PostgresDatabase } from "./database.ts";
-import type { InsertTarget, RunStatement } from "./insert.ts";
+import type { AwakeQueues } from "./awake_queues.ts";
+import type { RunStatement } from "./insert.ts";
 import { arrayLiteral } from "./sql_text.ts";
 
 /** The channel of all signals of a schema. */
@@ -13,6 +14,14 @@ const PAYLOAD_BYTES_MAX = 7900;
 const NOTIFY = `
   select pg_notify($1::text, payload)
   from unnest($2::text::text[]) as payloads (payload)`;
+
+/** Where signals are sent to. */
+export interface SignalTarget {
+  /** The channel, by its name in PostgreSQL. */
+  readonly channel: string;
+  /** The queues for which nobody needs to be woken. */
+  readonly awake: AwakeQueues;
+}
 
 /** Wakes queues, except those that someone is claiming from without a pause. */
 const WAKE = `
@@ -82,11 +91,12 @@ export function unpackSignals(payload: string): Signal[] {
 /** Sends signals to every process on the schema, but not that a queue is ready for which nobody needs to be woken. */
 export async function sendSignals(
   run: RunStatement,
-  { channel, awake }: InsertTarget,
+  { channel, awake }: SignalTarget,
   signals: readonly Signal[],
 ): Promise<void> {
-  const ready = signals.flatMap((signal) => signal.type === "ready" ? [signal.queue] : []);
-  const others = signals.filter((signal) => signal.type !== "ready");
+  const isReady = (signal: Signal) => signal.type === "ready" && !awake.distrusted;
+  const ready = signals.flatMap((signal) => isReady(signal) && "queue" in signal ? [signal.queue] : []);
+  const others = signals.filter((signal) => !isReady(signal));
   const asleep = ready.filter((queue) => !awake.has(queue));
   if (others.length > 0) await run(NOTIFY, [channel, arrayLiteral(packSignals(others))]);
   if (asleep.length === 0) return;

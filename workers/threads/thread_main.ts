@@ -27,8 +27,18 @@ interface LoadedKind {
   readonly module: string;
   handler: Handler | null;
   /** What waits for the module; null while it is not being loaded. */
-  waiting: { readonly job: Job; readonly command: Run }[] | null;
+  waiting: Waiting[] | null;
 }
+
+/** A job whose module was not loaded when it came. */
+interface Waiting {
+  readonly job: Job;
+  readonly args: string;
+  readonly plain: boolean;
+}
+
+/** A job whose module is loaded, and whose turn has not come. */
+type Ready = Waiting & { readonly handler: Handler };
 
 /** One job, and where its context hands on what it asks for. */
 class Job implements ContextJob, GuardedJob, ContextSink {
@@ -75,6 +85,9 @@ class ThreadMain {
   #jobs = new Map<number, Job>();
   #inbox: Run[] = [];
   #inboxAt = 0;
+  /** These came before whatever the inbox holds. */
+  #ready: Ready[] = [];
+  #readyAt = 0;
   #running = false;
   #reports: Report[] = [];
   #flushDue = false;
@@ -125,67 +138,81 @@ class ThreadMain {
   #runInbox(): void {
     this.#running = true;
     const end = performance.now() + SLICE_MS;
-    while (this.#inboxAt < this.#inbox.length) {
-      this.#start(this.#inbox[this.#inboxAt++]!);
+    while (this.#startNext()) {
       if (performance.now() >= end) return this.#runInboxLater();
     }
-    this.#inbox = [];
-    this.#inboxAt = 0;
+    this.#trim();
     this.#running = false;
   }
 
   #runInboxLater(): void {
     this.#running = true;
+    this.#trim();
     later(() => {
       if (this.#reports.length > 0) this.#flush();
       this.#runInbox();
     });
   }
 
+  /** Lets go of what was started. */
+  #trim(): void {
+    this.#inbox = this.#inboxAt === this.#inbox.length ? [] : this.#inbox.slice(this.#inboxAt);
+    this.#ready = this.#readyAt === this.#ready.length ? [] : this.#ready.slice(this.#readyAt);
+    this.#inboxAt = this.#readyAt = 0;
+  }
+
+  /** False when there is nothing left. */
+  #startNext(): boolean {
+    const isReady = this.#readyAt < this.#ready.length;
+    if (!isReady && this.#inboxAt === this.#inbox.length) return false;
+    Atomics.add(this.#shared, COUNTER.progress, 1);
+    if (isReady) this.#startReady(this.#ready[this.#readyAt++]!);
+    else this.#start(this.#inbox[this.#inboxAt++]!);
+    return true;
+  }
+
   #start(command: Run): void {
     const [, slot, key, kindIndex, id, run, queue, attempt, maxAttempts, timeoutMs, args, plain] = command;
-    Atomics.add(this.#shared, COUNTER.progress, 1);
     const kind = this.#kinds[kindIndex]!;
     const { handler } = kind;
-    // It is known when it has waited for its module.
-    const job = this.#jobs.get(key) ??
-      new Job(key, slot, id, run, kind.name, queue, attempt, maxAttempts, timeoutMs, this);
-    if (!this.#moveSlot(slot, SLOT.queued, handler === null ? SLOT.loading : SLOT.started)) {
-      return this.#forget(job);
-    }
+    if (!this.#moveSlot(slot, SLOT.queued, handler === null ? SLOT.loading : SLOT.started)) return;
+    const job = new Job(key, slot, id, run, kind.name, queue, attempt, maxAttempts, timeoutMs, this);
     this.#jobs.set(key, job);
     currentJob.run(job, () => {
       if (handler !== null) this.#runJob(job, handler, args, plain);
-      else this.#load(kind, job, command);
+      else this.#load(kind, { job, args, plain });
     });
   }
 
-  #load(kind: LoadedKind, job: Job, command: Run): void {
+  #startReady({ job, handler, args, plain }: Ready): void {
+    // What its module left behind may have ended it.
+    if (job.ended) return;
+    if (!this.#moveSlot(job.slot, SLOT.queued, SLOT.started)) return this.#forget(job);
+    currentJob.run(job, () => this.#runJob(job, handler, args, plain));
+  }
+
+  #load(kind: LoadedKind, one: Waiting): void {
     if (kind.waiting !== null) {
-      kind.waiting.push({ job, command });
+      kind.waiting.push(one);
       return;
     }
-    const waiting = kind.waiting = [{ job, command }];
+    const waiting = kind.waiting = [one];
     loadHandler(kind.module).then((handler) => {
       kind.waiting = null;
       kind.handler = handler;
-      this.#loaded(waiting);
+      for (const each of waiting) this.#loaded(each, handler);
+      if (!this.#running) this.#runInboxLater();
     }, (error: LoadError) => {
       kind.waiting = null;
       for (const { job } of waiting) this.#unloaded(job, error);
     });
   }
 
-  /** Their turn is next: they came before whatever the inbox still holds. */
-  #loaded(waiting: NonNullable<LoadedKind["waiting"]>): void {
-    const ready = waiting.filter(({ job }) => {
-      if (job.ended) return false;
-      if (this.#moveSlot(job.slot, SLOT.loading, SLOT.queued)) return true;
-      this.#forget(job);
-      return false;
-    });
-    this.#inbox.splice(this.#inboxAt, 0, ...ready.map(({ command }) => command));
-    if (!this.#running) this.#runInboxLater();
+  #loaded(waiting: Waiting, handler: Handler): void {
+    const { job } = waiting;
+    if (job.ended) return;
+    if (this.#moveSlot(job.slot, SLOT.loading, SLOT.queued)) this.#ready.push({ ...waiting, handler });
+    else this.#forget(job);
   }
 
   #unloaded(job: Job, error: LoadError): void {
@@ -259,7 +286,8 @@ class ThreadMain {
 
   #forget(job: Job): void {
     job.ended = true;
-    this.#jobs.delete(job.key);
+    // An attempt that was taken away while it waited for its module may have come back.
+    if (this.#jobs.get(job.key) === job) this.#jobs.delete(job.key);
   }
 
   call(module: string, input: Json, options: CallOptions | undefined): Promise<Json> {

@@ -105,12 +105,7 @@ export class ThreadPool {
     if (held === undefined || held.aborted !== null) return;
     const thread = this.#threadOf(held);
     const waits = thread === undefined ? this.#line.remove(held) : thread.withdraw(held);
-    if (waits) {
-      const outcome: AttemptOutcome = cause === "timeout"
-        ? timedOut(held.work.timeoutMs, "it was never started")
-        : { type: "released", reason: `told to end (${cause}) before it started`, alone: false };
-      return this.#end(held, outcome);
-    }
+    if (waits) return this.#end(held, neverStarted(held, cause));
     if (thread !== undefined) this.#abortIn(thread, held, cause, performance.now());
   }
 
@@ -152,6 +147,7 @@ export class ThreadPool {
 
   #wait(held: Held): void {
     held.slot = -1;
+    held.loadingAt = 0;
     this.#line.push(held);
     this.#scheduleDispatch();
   }
@@ -372,8 +368,12 @@ export class ThreadPool {
     thread.look(now);
     for (const held of [...thread.held.values()]) {
       const state = thread.stateOf(held);
+      if (state === SLOT.queued && held.aborted !== null && thread.withdraw(held)) {
+        // The abort came while its module was being loaded.
+        this.#end(held, neverStarted(held, held.aborted));
+        continue;
+      }
       if (thread.blocked && thread.isWaiting(held) && thread.withdraw(held)) {
-        held.loadingAt = 0;
         this.#wait(held);
         continue;
       }
@@ -435,6 +435,11 @@ export class ThreadPool {
     this.#lost++;
     this.#options.surroundings.threadLost({ kind, id });
   }
+}
+
+function neverStarted({ work }: Held, cause: AbortCause): AttemptOutcome {
+  if (cause === "timeout") return timedOut(work.timeoutMs, "it was never started");
+  return { type: "released", reason: `told to end (${cause}) before it started`, alone: false };
 }
 
 /** How many of those that may block a thread are named. */

@@ -82,6 +82,13 @@ async function drained(capMs: number): Promise<boolean> {
   return false;
 }
 
+/** The database's clock. */
+async function nowMs(): Promise<number> {
+  const [row] = await sql.unsafe("select extract(epoch from clock_timestamp())::float8 * 1000 as ms");
+  return Number(row!.ms);
+}
+
+/** When the last job ended, by the same clock, told in the statement that ended it. */
 async function lastEndMs(): Promise<number> {
   const [row] = await sql.unsafe(
     `select extract(epoch from max(finished_at))::float8 * 1000 as ms from ${open.schema}.job_history where state = 'completed'`,
@@ -131,11 +138,11 @@ await serve({
   },
   async drain({ jobs, capMs }: { jobs: number; capMs: number }) {
     worker = runtime();
-    const began = Date.now();
+    const began = await nowMs();
     const ended = drained(capMs);
     await worker.start();
     const isDrained = await ended;
-    const seconds = ((isDrained ? await lastEndMs() : Date.now()) - began) / 1000;
+    const seconds = ((isDrained ? await lastEndMs() : await nowMs()) - began) / 1000;
     const done = isDrained ? jobs : jobs - await countLeft();
     await worker.stop();
     return { done, seconds };
