@@ -34,6 +34,8 @@ const AHEAD_SHARE_MS = 50;
 const SUSPECT_PAUSE_MS = 300;
 /** How many handlers of a queue begin whatever else runs: the executor has threads for so many. */
 const ALWAYS_BEGIN = 2;
+/** What was claimed ahead goes back in line when nothing has started for so long, in ms: others may have room for it. */
+const HOLD_MS = 500;
 /** With so many ends not written, no more is claimed. */
 const BACKLOG_MAX = 5000;
 
@@ -75,7 +77,8 @@ export interface LaneOptions {
  *     claim --> #buffer --started()--> #recorded --> #running --> settler
  *       \________ the first `free` of a claim _______/
  *
- * `#buffer` holds what was claimed ahead. It holds no slot and is given back for free. A start is on record before the
+ * `#buffer` holds what was claimed ahead. It holds no slot and is given back for free, also when the handlers turn out to
+ * take so long that nothing of it starts. A start is on record before the
  * handler begins, so that a job which kills the process pays for it, and its neighbours in the buffer do not.
  *
  * A suspect (see there) runs when nothing else of its queue does: nothing is claimed until it has ended, and other
@@ -100,6 +103,8 @@ export class Lane {
   #promised = 0;
   /** Whether the last claim was filled, so that there is likely more. */
   #more = true;
+  #startedAt = -Infinity;
+  #holdTimer: Timer | undefined;
   #nextDueAt = 0;
   #dueTimer: Timer | undefined;
   readonly #undeclared = new Set<string>();
@@ -197,6 +202,7 @@ export class Lane {
   async close(): Promise<void> {
     this.#stopping = true;
     clearTimeout(this.#dueTimer);
+    clearTimeout(this.#holdTimer);
     this.#release(this.#buffer.splice(0));
     this.#release(this.#recorded.splice(0));
     this.#releaseWaitingSuspect();
@@ -256,7 +262,10 @@ export class Lane {
     const free = this.#free();
     // Claims are worth their price when they bring many, so a full hand is not topped up one by one.
     if (free <= held && held >= prefetchMax / 2) return 0;
-    const target = Math.min(prefetchMax, Math.floor(this.#rate.perSecond() * prefetchMs / 1000));
+    // Where nothing has started for so long the rate of before says nothing.
+    const isMoving = performance.now() - this.#startedAt <= prefetchMs;
+    const ahead = isMoving ? Math.floor(this.#rate.perSecond() * prefetchMs / 1000) : 0;
+    const target = Math.min(prefetchMax, ahead);
     return free > held || held < target / 2 ? free + target - held : 0;
   }
 
@@ -310,7 +319,17 @@ export class Lane {
     const due = this.#recorded.length <= ahead / 2;
     if (due && short > 0 && this.#buffer.length > 0 && this.#recording.length === 0) this.#record(short);
     this.#startSuspect();
+    if (this.#buffer.length + this.#recorded.length > 0) this.#watchHeld();
     if (this.#more && this.#wanted() > 0) this.#claims.wake();
+  }
+
+  #watchHeld(): void {
+    this.#holdTimer ??= setTimeout(() => {
+      this.#holdTimer = undefined;
+      if (performance.now() - this.#startedAt < HOLD_MS) return this.#pump();
+      this.#release(this.#buffer.splice(0));
+      this.#release(this.#recorded.splice(0));
+    }, HOLD_MS);
   }
 
   #takeSuspect(job: Claimed): void {
@@ -397,6 +416,7 @@ export class Lane {
     const kind = kinds.get(job.kind)!;
     const running = new Running(job, kind, progress, this.#onEnded);
     this.#running.add(running);
+    this.#startedAt = running.startedAt;
     this.#rate.add(1);
     running.key = executor.run(
       { id, run, queue: queue.name, attempt, maxAttempts, args, alone, kind },

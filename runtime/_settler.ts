@@ -70,6 +70,7 @@ export class Settler {
   #unsettled = 0;
   #idle: (() => void)[] = [];
   #failing = false;
+  #draining = false;
   #abandoned = false;
 
   constructor(options: SettlerOptions) {
@@ -95,6 +96,8 @@ export class Settler {
   /** Resolves when all is written: true, or false when that took too long and the rest is given up. */
   async drain(maxMs: number): Promise<boolean> {
     if (this.#unsettled > 0) {
+      this.#draining = true;
+      this.#schedule();
       await within(new Promise<void>((resolve) => this.#idle.push(resolve)), maxMs);
     }
     this.#abandoned = true;
@@ -110,7 +113,7 @@ export class Settler {
 
   #schedule(): void {
     if (this.#flight !== undefined || this.#waiting.length === 0) return;
-    if (this.#waiting.length >= BATCH_SMALL) return this.#fly();
+    if (this.#waiting.length >= BATCH_SMALL || this.#draining) return this.#fly();
     this.#timer ??= setTimeout(
       () => this.#fly(),
       Math.max(this.#options.settleMs, this.#restUntil - performance.now()),

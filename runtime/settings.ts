@@ -60,6 +60,17 @@ const ZERO_IS_FINE: ReadonlySet<string> = new Set([
   "prefetchMax",
 ]);
 
+/** Beyond it a timer fires at once, again and again. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** What is no timer here, and what would hold up whoever waits for an end. */
+const MOST: Readonly<Record<string, number>> = {
+  retentionCompletedMs: DELAY_MS_MAX,
+  retentionOthersMs: DELAY_MS_MAX,
+  putAsideMs: DELAY_MS_MAX,
+  settleMs: 1000,
+};
+
 /**
  * Fills in the defaults and checks what was given.
  *
@@ -69,9 +80,13 @@ export function resolveSettings(given: Partial<Settings> = {}): Settings {
   checkKeys("settings", given, Object.keys(DEFAULT_SETTINGS));
   for (const [name, value] of Object.entries(given)) {
     const min = ZERO_IS_FINE.has(name) ? 0 : 1;
-    if (typeof value !== "number" || !(value >= min && value <= DELAY_MS_MAX)) {
-      throw new InvalidOptionError(`settings.${name}`, value, `a number from ${min} to ${DELAY_MS_MAX}`);
+    const max = MOST[name] ?? TIMER_MS_MAX;
+    if (typeof value !== "number" || !(value >= min && value <= max)) {
+      throw new InvalidOptionError(`settings.${name}`, value, `a number from ${min} to ${max}`);
     }
+  }
+  if (!Number.isInteger(given.prefetchMax ?? 0)) {
+    throw new InvalidOptionError("settings.prefetchMax", given.prefetchMax, "an integer");
   }
   const settings = { ...DEFAULT_SETTINGS, ...given };
   if (settings.lostAfterMs < 3 * settings.heartbeatMs) {

@@ -188,6 +188,20 @@ Deno.test("abort() of what waits for a thread releases it at once", async () => 
   assertEquals(first.endings.length, 0);
 });
 
+Deno.test("abort() of what waits for its module releases it at once, and leaves the others to it", async () => {
+  await using f = fixture({ threads: 1, graceMs: 5000 });
+  const handler = new URL("./testdata/slow_load.ts", import.meta.url);
+  const [one, two, three] = [1, 2, 3].map(() => f.run({ handler }));
+  // The thread has taken them when another kind's job has run there.
+  await f.run({ args: { do: "context" } }).ended;
+  for (const { key } of [one!, three!]) f.executor.abort(key, "cancel");
+  assertEquals([(await one!.ended).type, (await three!.ended).type], ["released", "released"]);
+  assertEquals(two!.endings.length, 0, "it still waits");
+  assertEquals((await two!.ended).type, "completed");
+  const later = await f.run({ handler }).ended;
+  assertEquals(later.type, "completed");
+});
+
 Deno.test("stop() releases what still runs, once each, and may be called again", async () => {
   const f = fixture();
   const running = [1, 2, 3].map(() => f.run({ args: { do: "sleep", ms: 5000 } }));

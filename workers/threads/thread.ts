@@ -171,8 +171,19 @@ export class Thread {
     const at = SLOTS_AT + held.slot;
     const state = this.#inHandler && this.stateOf(held) === SLOT.loading ? SLOT.loading : SLOT.queued;
     if (Atomics.compareExchange(this.#shared, at, state, SLOT.withdrawn) !== state) return false;
-    this.held.delete(held.key);
-    if (this.held.size === 0) this.idleSince = performance.now();
+    this.#forget(held);
+    return true;
+  }
+
+  /** Takes back an attempt that is not to run at all, also while its module is being loaded. False when it has started. */
+  cancel(held: Held): boolean {
+    if (this.withdraw(held)) return true;
+    const at = SLOTS_AT + held.slot;
+    if (Atomics.compareExchange(this.#shared, at, SLOT.loading, SLOT.withdrawn) !== SLOT.loading) {
+      // The module may have come in between.
+      return this.withdraw(held);
+    }
+    this.#forget(held);
     return true;
   }
 
@@ -209,6 +220,11 @@ export class Thread {
     this.dead = true;
     this.#worker.onmessage = null;
     this.#worker.terminate();
+  }
+
+  #forget(held: Held): void {
+    this.held.delete(held.key);
+    if (this.held.size === 0) this.idleSince = performance.now();
   }
 
   #consumed(): number {

@@ -104,7 +104,7 @@ export class ThreadPool {
     const held = this.#held.get(key);
     if (held === undefined || held.aborted !== null) return;
     const thread = this.#threadOf(held);
-    const waits = thread === undefined ? this.#line.remove(held) : thread.withdraw(held);
+    const waits = thread === undefined ? this.#line.remove(held) : thread.cancel(held);
     if (waits) return this.#end(held, neverStarted(held, cause));
     if (thread !== undefined) this.#abortIn(thread, held, cause, performance.now());
   }
@@ -368,11 +368,6 @@ export class ThreadPool {
     thread.look(now);
     for (const held of [...thread.held.values()]) {
       const state = thread.stateOf(held);
-      if (state === SLOT.queued && held.aborted !== null && thread.withdraw(held)) {
-        // The abort came while its module was being loaded.
-        this.#end(held, neverStarted(held, held.aborted));
-        continue;
-      }
       if (thread.blocked && thread.isWaiting(held) && thread.withdraw(held)) {
         this.#wait(held);
         continue;

@@ -30,6 +30,33 @@ export const queueCases: readonly Case[] = [
     },
   },
   {
+    name: "what a process has claimed ahead of handlers that go on and on is free for the others, uncharged",
+    async run(stage) {
+      const parts = {
+        kinds: [stage.kind("k")],
+        queues: [{ name: "default", concurrency: 2 }],
+        settings: { prefetchMs: 1000, prefetchMax: 50 },
+      };
+      const one = await stage.start(parts);
+      const quick = await one.enqueueMany(
+        Array.from({ length: 20 }, () => ({ kind: "k", args: stage.act({ do: "return" }) })),
+      );
+      for (const id of quick) await stage.until(one, id, "completed");
+      const gate = stage.gate();
+      const hold = { kind: "k", args: stage.act({ do: "hold", until: gate.path }) };
+      const ids = await one.enqueueMany([
+        hold,
+        hold,
+        ...Array.from({ length: 8 }, () => ({ kind: "k", args: stage.act({ do: "return" }) })),
+      ]);
+      for (const id of ids.slice(0, 2)) await stage.untilStarted(id);
+      const two = await stage.start(parts);
+      for (const id of ids.slice(2)) assertEquals((await stage.until(two, id, "completed", 5000)).attempt, 1);
+      gate.open();
+      for (const id of ids.slice(0, 2)) assertEquals((await stage.until(one, id, "completed")).attempt, 1);
+    },
+  },
+  {
     name: "no more handlers of a queue run at once in a process than its concurrency",
     async run(stage) {
       const runtime = await stage.start({
