@@ -1,11 +1,16 @@
-import { type Database, type EventId, InvalidOptionError, type JobId, type Receipt } from "../ports/mod.ts";
+import {
+  type Database,
+  type EventId,
+  InvalidOptionError,
+  type JobId,
+  type Receipt,
+  TIMER_MS_MAX,
+} from "../ports/mod.ts";
 import { isEventId } from "./_reads.ts";
 
 /** The pauses between two looks, in ms: each is longer than the one before. */
 const LOOK_MS_FIRST = 10;
 const LOOK_MS_MAX = 250;
-/** Beyond it a timer fires at once. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
 
 const FANNED_OUT = `
   select id::text, fanout::text

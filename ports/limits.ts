@@ -33,6 +33,9 @@ export const LIST_LIMIT_MAX: number = 1000;
 /** The longest delay that is accepted, in ms: 10 years. */
 export const DELAY_MS_MAX: number = 10 * 365 * 24 * 60 * 60 * 1000;
 
+/** The longest time that a timer holds, in ms, some 24 days: one that is set for longer fires at once. */
+export const TIMER_MS_MAX: number = 2 ** 31 - 1;
+
 /** What the kind of a periodic's jobs begins with. */
 export const PERIODIC_PREFIX: string = "periodic:";
 

@@ -158,8 +158,7 @@ export class Lane {
     if (paused === this.#paused) return;
     this.#paused = paused;
     if (!paused) return this.wake();
-    this.#release(this.#buffer.splice(0));
-    this.#release(this.#recorded.splice(0));
+    this.#releaseHeld();
     this.#releaseWaitingSuspect();
   }
 
@@ -203,8 +202,7 @@ export class Lane {
     this.#stopping = true;
     clearTimeout(this.#dueTimer);
     clearTimeout(this.#holdTimer);
-    this.#release(this.#buffer.splice(0));
-    this.#release(this.#recorded.splice(0));
+    this.#releaseHeld();
     this.#releaseWaitingSuspect();
     await this.#claims.stop();
   }
@@ -327,8 +325,7 @@ export class Lane {
     this.#holdTimer ??= setTimeout(() => {
       this.#holdTimer = undefined;
       if (performance.now() - this.#startedAt < HOLD_MS) return this.#pump();
-      this.#release(this.#buffer.splice(0));
-      this.#release(this.#recorded.splice(0));
+      this.#releaseHeld();
     }, HOLD_MS);
   }
 
@@ -447,6 +444,11 @@ export class Lane {
       if (settler.backlog === BACKLOG_MAX) this.#pump();
       done?.();
     });
+  }
+
+  #releaseHeld(): void {
+    this.#release(this.#buffer.splice(0));
+    this.#release(this.#recorded.splice(0));
   }
 
   #release(jobs: readonly Claimed[]): void {

@@ -4,7 +4,6 @@ import {
   checkKeys,
   checkText,
   type Composition,
-  DELAY_MS_MAX,
   type EnqueueOptions,
   type EnqueueRequest,
   InvalidOptionError,
@@ -16,6 +15,7 @@ import {
   LIST_LIMIT_MAX,
   type NewJob,
   PERIODIC_PREFIX,
+  TIMER_MS_MAX,
   toJsonText,
   UndeclaredKindError,
   UndeclaredQueueError,
@@ -113,12 +113,9 @@ const FILTER_KEYS = ["kind", "queue", "state", "args", "before", "limit"];
 
 /** Checks for how long is waited. */
 export function waitMs(maxMs: number): number {
-  if (typeof maxMs === "number" && maxMs >= 0) return Math.min(maxMs, TIMER_MS_MAX, DELAY_MS_MAX);
+  if (typeof maxMs === "number" && maxMs >= 0) return Math.min(maxMs, TIMER_MS_MAX);
   throw new InvalidOptionError("maxMs", maxMs, "ms, 0 or more");
 }
-
-/** Beyond it a timer fires at once. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /** A periodic's jobs are enqueued by its ticks and by `runPeriodic`, one at a time. */
 function kindOf(composition: Composition, name: string): Kind {

@@ -1,4 +1,4 @@
-import { checkKeys, DELAY_MS_MAX, InvalidOptionError } from "../ports/mod.ts";
+import { checkKeys, DELAY_MS_MAX, InvalidOptionError, TIMER_MS_MAX } from "../ports/mod.ts";
 
 /** The runtime's times and sizes. Every one has a default that suits production; tests make them shorter. */
 export interface Settings {
@@ -59,9 +59,6 @@ const ZERO_IS_FINE: ReadonlySet<string> = new Set([
   "prefetchMs",
   "prefetchMax",
 ]);
-
-/** Beyond it a timer fires at once, again and again. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /** What is no timer here, and what would hold up whoever waits for an end. */
 const MOST: Readonly<Record<string, number>> = {

@@ -1,4 +1,5 @@
 import type { Completion } from "../../ports/store.ts";
+import type { PostgresDatabase } from "./database.ts";
 import { intoHistory } from "./history.ts";
 
 /** A cancel that was asked for first wins: then there is no row, and the handler rolls back. */
@@ -13,6 +14,6 @@ const COMPLETE = `
   select id from written`;
 
 /** The statement with which a handler's own transaction completes its job. */
-export function completionOf(quotedSchema: string): Completion {
-  return { text: COMPLETE.replaceAll("{schema}", () => quotedSchema) };
+export function completionOf(database: PostgresDatabase): Completion {
+  return { text: database.statement(COMPLETE) };
 }

@@ -140,7 +140,7 @@ export class PostgresStore implements Store {
     this.#steps = this.#work.within(STEP_TIMEOUT_MS);
     this.#pulse = this.#pulseDatabase.within(PULSE_TIMEOUT_MS);
     const { quotedSchema, schema } = this.database;
-    this.completion = completionOf(quotedSchema);
+    this.completion = completionOf(this.database);
     this.#target = {
       quotedSchema,
       statement: (text) => this.database.statement(text),

@@ -144,9 +144,7 @@ export class Thread {
 
   /** Takes an attempt off its books: it has ended. */
   release(held: Held): void {
-    if (!this.held.delete(held.key)) return;
-    this.freeSlot(held.slot);
-    if (this.held.size === 0) this.idleSince = performance.now();
+    if (this.#forget(held)) this.freeSlot(held.slot);
   }
 
   /** The slot may be used again. */
@@ -171,8 +169,7 @@ export class Thread {
     const at = SLOTS_AT + held.slot;
     const state = this.#inHandler && this.stateOf(held) === SLOT.loading ? SLOT.loading : SLOT.queued;
     if (Atomics.compareExchange(this.#shared, at, state, SLOT.withdrawn) !== state) return false;
-    this.#forget(held);
-    return true;
+    return this.#forget(held);
   }
 
   /** Takes back an attempt that is not to run at all, also while its module is being loaded. False when it has started. */
@@ -183,8 +180,7 @@ export class Thread {
       // The module may have come in between.
       return this.withdraw(held);
     }
-    this.#forget(held);
-    return true;
+    return this.#forget(held);
   }
 
   /** Whether the message of this number was taken. */
@@ -222,9 +218,11 @@ export class Thread {
     this.#worker.terminate();
   }
 
-  #forget(held: Held): void {
-    this.held.delete(held.key);
+  /** False when it was not here. */
+  #forget(held: Held): boolean {
+    if (!this.held.delete(held.key)) return false;
     if (this.held.size === 0) this.idleSince = performance.now();
+    return true;
   }
 
   #consumed(): number {

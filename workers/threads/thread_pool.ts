@@ -105,7 +105,12 @@ export class ThreadPool {
     if (held === undefined || held.aborted !== null) return;
     const thread = this.#threadOf(held);
     const waits = thread === undefined ? this.#line.remove(held) : thread.cancel(held);
-    if (waits) return this.#end(held, neverStarted(held, cause));
+    if (waits) {
+      const outcome: AttemptOutcome = cause === "timeout"
+        ? timedOut(held.work.timeoutMs, "it was never started")
+        : { type: "released", reason: `told to end (${cause}) before it started`, alone: false };
+      return this.#end(held, outcome);
+    }
     if (thread !== undefined) this.#abortIn(thread, held, cause, performance.now());
   }
 
@@ -430,11 +435,6 @@ export class ThreadPool {
     this.#lost++;
     this.#options.surroundings.threadLost({ kind, id });
   }
-}
-
-function neverStarted({ work }: Held, cause: AbortCause): AttemptOutcome {
-  if (cause === "timeout") return timedOut(work.timeoutMs, "it was never started");
-  return { type: "released", reason: `told to end (${cause}) before it started`, alone: false };
 }
 
 /** How many of those that may block a thread are named. */
