@@ -1,3 +1,4 @@
+import { CONTESTANTS, nameContains } from "./contestants.ts";
 import { SCENARIOS } from "./scenarios/mod.ts";
 import type { Scenario } from "./scenario.ts";
 
@@ -52,14 +53,27 @@ export function parseArguments(args: readonly string[]): BenchArguments {
     rounds: count("rounds", options.rounds),
     jobs: count("jobs", options.jobs),
     quick,
-    only: options.only?.split(",") ?? [],
+    only: options.only === undefined ? [] : contestants(options.only),
     out: options.out ?? "bench/results",
   };
 }
 
+function contestants(list: string): string[] {
+  const parts = list.split(",");
+  const unknown = parts.find((part) =>
+    part === "" || !CONTESTANTS.some(({ name }) => nameContains(name, part))
+  );
+  if (unknown === undefined) return parts;
+  const names = CONTESTANTS.map(({ name }) => `"${name}"`).join(", ");
+  throw new TypeError(`--only: "${unknown}" was given, expected a part of a contestant's name: ${names}`);
+}
+
+/** More than a run can have, and few enough to be counted. */
+const COUNT_MAX = 100_000_000;
+
 function count(name: string, value: string | undefined): number | null {
   if (value === undefined) return null;
   const number = Number(value);
-  if (Number.isInteger(number) && number > 0) return number;
-  throw new TypeError(`--${name}: "${value}" was given, expected an integer above 0`);
+  if (Number.isInteger(number) && number > 0 && number <= COUNT_MAX) return number;
+  throw new TypeError(`--${name}: "${value}" was given, expected an integer from 1 to ${COUNT_MAX}`);
 }

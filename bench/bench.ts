@@ -1,6 +1,7 @@
 import postgres from "postgres";
+import { PostgresDatabase } from "../adapters/postgres/database.ts";
 import { type EmbeddedPostgres, startEmbedded } from "../embedded/mod.ts";
-import { type Contestant, CONTESTANTS } from "./contestants.ts";
+import { type Contestant, CONTESTANTS, nameContains } from "./contestants.ts";
 import { PeerProcess } from "./peer_process.ts";
 import { type RedisServer, startRedis } from "./redis.ts";
 
@@ -63,13 +64,27 @@ export class Bench implements AsyncDisposable {
     return this.#server?.pid ?? null;
   }
 
-  /** Starts the server. */
+  /**
+   * Starts the server, or finds the one that is there.
+   *
+   * @throws {Error} it can't be reached.
+   */
   static async start(options: BenchOptions): Promise<Bench> {
-    if (options.url !== null) return new Bench(options, null, options.url);
+    if (options.url !== null) return await Bench.#reach(options, options.url);
     const server = await startEmbedded({ ephemeral: true, settings: SERVER_SETTINGS });
     const bench = new Bench(options, server, server.url);
     if (!options.quick) await bench.#fillLog();
     return bench;
+  }
+
+  static async #reach(options: BenchOptions, url: string): Promise<Bench> {
+    try {
+      const database = PostgresDatabase.connect({ url, poolSize: 1, listen: "off" });
+      await database.query("select").finally(() => database.close());
+    } catch (error) {
+      throw new Error(`DATABASE_URL: ${(error as Error).message}`);
+    }
+    return new Bench(options, null, url);
   }
 
   /**
@@ -102,11 +117,7 @@ export class Bench implements AsyncDisposable {
     const skipped: string[] = [];
     for (const contestant of CONTESTANTS.filter(isWanted)) {
       const { only } = this.options;
-      if (
-        only.length > 0 && !only.some((part) => contestant.name.toLowerCase().includes(part.toLowerCase()))
-      ) {
-        continue;
-      }
+      if (only.length > 0 && !only.some((part) => nameContains(contestant.name, part))) continue;
       const program = await contestant.program();
       if (typeof program === "string") skipped.push(`${contestant.name}: ${program}`);
       else if (contestant.needsRedis && await this.#startRedis() === null) {

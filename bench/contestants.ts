@@ -18,6 +18,11 @@ export interface Contestant {
   program(): Promise<Program | string>;
 }
 
+/** Whether a contestant is meant by a part of its name. */
+export function nameContains(name: string, part: string): boolean {
+  return name.toLowerCase().includes(part.toLowerCase());
+}
+
 /** Run as `deno task worker` runs its program. */
 const local = (path: string): Program => ({
   command: Deno.execPath(),

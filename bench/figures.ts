@@ -1,6 +1,8 @@
-/** The middle one of some numbers. */
+/** The middle one of some numbers, or the mean of the two in the middle; NaN of none. */
 export function median(numbers: readonly number[]): number {
-  return percentile(numbers, 0.5);
+  const sorted = numbers.toSorted((one, other) => one - other);
+  const [below, above] = [sorted[Math.ceil(sorted.length / 2) - 1], sorted[Math.floor(sorted.length / 2)]];
+  return ((below ?? NaN) + (above ?? NaN)) / 2;
 }
 
 /** The number that a share of all numbers does not exceed; NaN of none. */

@@ -14,8 +14,7 @@ if (Deno.args.includes("--help")) {
   Deno.exit(0);
 }
 const given = readArguments();
-await Deno.mkdir(given.out, { recursive: true });
-await using bench = await Bench.start({ ...given, url: Deno.env.get("DATABASE_URL") ?? null, say });
+await using bench = await start();
 for (const scenario of given.scenarios) {
   say(`${scenario.name} ...`);
   const measured = await scenario.run(bench);
@@ -25,6 +24,16 @@ for (const scenario of given.scenarios) {
   await Deno.writeTextFile(`${given.out}/${scenario.name}.json`, JSON.stringify(result, null, 2) + "\n");
   await Deno.writeTextFile(`${given.out}/${scenario.name}.svg`, toSvg(result));
   await Deno.writeTextFile(`${given.out}/${scenario.name}.md`, toMarkdown(result));
+}
+
+async function start(): Promise<Bench> {
+  try {
+    await Deno.mkdir(given.out, { recursive: true });
+    return await Bench.start({ ...given, url: Deno.env.get("DATABASE_URL") || null, say });
+  } catch (error) {
+    say((error as Error).message);
+    Deno.exit(2);
+  }
 }
 
 function readArguments(): ReturnType<typeof parseArguments> {
