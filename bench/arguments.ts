@@ -1,3 +1,4 @@
+import { type Comparison, COMPARISONS } from "./against/comparisons.ts";
 import { CONTESTANTS, nameContains } from "./contestants.ts";
 import { SCENARIOS } from "./scenarios/mod.ts";
 import type { Scenario } from "./scenario.ts";
@@ -16,13 +17,20 @@ export interface BenchArguments {
   readonly only: readonly string[];
   /** Where results are written. */
   readonly out: string;
+  /** The revision to compare this one with; null to measure beside the peers. */
+  readonly against: string | null;
+  /** What revisions are compared by. */
+  readonly comparisons: readonly Comparison[];
 }
 
 /** How it is called. */
 export const USAGE: string =
   `deno task bench [scenario...] [--rounds N] [--jobs N] [--quick] [--only a,b] [--out folder]
+deno task bench [comparison...] --against REVISION [--rounds PAIRS] [--jobs N] [--quick] [--out folder]
 
 scenarios: ${SCENARIOS.map((scenario) => scenario.name).join(", ")}; without any, all of them
+comparisons: ${COMPARISONS.map((comparison) => comparison.name).join(", ")}; without any, all of them
+--against  compares this tree with another revision of it, in pairs; exits with 1 when a bound is missed
 --only     takes part: contestants whose names contain one of these
 --quick    a hundredth of the jobs, one round: whether it works
 --out      where each scenario's .json, .svg and .md go. Default bench/results`;
@@ -39,17 +47,24 @@ export function parseArguments(args: readonly string[]): BenchArguments {
   for (let index = 0; index < args.length; index++) {
     const arg = args[index]!;
     if (arg === "--quick") quick = true;
-    else if (["--rounds", "--jobs", "--only", "--out"].includes(arg)) {
+    else if (["--rounds", "--jobs", "--only", "--out", "--against"].includes(arg)) {
       const value = args[++index];
       if (value === undefined) throw new TypeError(`${arg} needs a value`);
       options[arg.slice(2)] = value;
     } else if (arg.startsWith("-")) throw new TypeError(`There is no option "${arg}"`);
     else names.push(arg);
   }
-  const unknown = names.find((name) => !SCENARIOS.some((scenario) => scenario.name === name));
-  if (unknown !== undefined) throw new TypeError(`There is no scenario "${unknown}"`);
+  const against = options.against ?? null;
+  const known = against === null ? SCENARIOS : COMPARISONS;
+  const unknown = names.find((name) => !known.some((one) => one.name === name));
+  if (unknown !== undefined) {
+    throw new TypeError(`There is no ${against === null ? "scenario" : "comparison"} "${unknown}"`);
+  }
+  const isNamed = ({ name }: { readonly name: string }) => names.length === 0 || names.includes(name);
   return {
-    scenarios: SCENARIOS.filter((scenario) => names.length === 0 || names.includes(scenario.name)),
+    scenarios: SCENARIOS.filter(isNamed),
+    comparisons: COMPARISONS.filter(isNamed),
+    against,
     rounds: count("rounds", options.rounds),
     jobs: count("jobs", options.jobs),
     quick,

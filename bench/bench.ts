@@ -24,6 +24,8 @@ export interface BenchOptions {
   readonly quick: boolean;
   /** Only contestants whose name contains one of these; empty for all. */
   readonly only: readonly string[];
+  /** Whether the server counts statements, which takes a library that it loads when it starts. */
+  readonly countsStatements: boolean;
   /** A database to use instead of an embedded one. */
   readonly url: string | null;
   /** Told what happens. */
@@ -71,7 +73,13 @@ export class Bench implements AsyncDisposable {
    */
   static async start(options: BenchOptions): Promise<Bench> {
     if (options.url !== null) return await Bench.#reach(options, options.url);
-    const server = await startEmbedded({ ephemeral: true, settings: SERVER_SETTINGS });
+    const server = await startEmbedded({
+      ephemeral: true,
+      settings: {
+        ...SERVER_SETTINGS,
+        ...(options.countsStatements ? { shared_preload_libraries: "pg_stat_statements" } : {}),
+      },
+    });
     const bench = new Bench(options, server, server.url);
     if (!options.quick) await bench.#fillLog();
     return bench;

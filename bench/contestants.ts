@@ -23,11 +23,13 @@ export function nameContains(name: string, part: string): boolean {
   return name.toLowerCase().includes(part.toLowerCase());
 }
 
-/** Run as `deno task worker` runs its program. */
-const local = (path: string): Program => ({
-  command: Deno.execPath(),
-  args: ["run", "-A", HEAP_FLAG, "--quiet", decodeURIComponent(new URL(path, import.meta.url).pathname)],
-});
+/** A program of ours by its path, run as `deno task worker` runs its program. */
+export function localProgram(path: string): Program {
+  return { command: Deno.execPath(), args: ["run", "-A", HEAP_FLAG, "--quiet", path] };
+}
+
+const local = (path: string): Program =>
+  localProgram(decodeURIComponent(new URL(path, import.meta.url).pathname));
 
 function millrace(name: string, open: Record<string, unknown>, isDefault = false): Contestant {
   return {

@@ -8,6 +8,7 @@
  */
 import postgres from "postgres";
 import { median } from "./figures.ts";
+import { pause } from "./pause.ts";
 import { captureChanges, createRuntime, type PostgresRuntime, silentLog } from "../mod.ts";
 
 /** What was measured. */
@@ -59,23 +60,15 @@ export async function measureRelay(options: RelayBenchOptions): Promise<RelayRes
 }
 
 async function fanOut({ url, events }: RelayBenchOptions): Promise<number> {
-  await using bench = await Bench.open(url, {});
-  await bench.sql.unsafe(
-    `insert into ${bench.schema}.outbox (type, subject, data)
-     select 'order.placed', 'order:' || n, jsonb_build_object('order', n, 'note', 'a payload of some fifty bytes')
-     from generate_series(1, $1::int) as n`,
-    [events],
-  );
-  const waits = `select from ${bench.schema}.outbox where fanned_out_at is null limit 1`;
-  const began = performance.now();
-  await bench.runtime.start();
-  while ((await bench.sql.unsafe(waits)).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
-  return Math.round(events * 1000 / (performance.now() - began));
+  await using bench = await RelayBench.open(url, {});
+  await bench.seed(events);
+  const { done, seconds } = await bench.fanOut();
+  return Math.round(done / seconds);
 }
 
 async function transact({ url, ms }: RelayBenchOptions, way: "bare" | "recording"): Promise<number> {
   // Both ways are swept, or only the events of one of them would be fanned out.
-  await using bench = await Bench.open(url, { sweepMs: 20 });
+  await using bench = await RelayBench.open(url, { sweepMs: 20 });
   const { sql, schema, runtime } = bench;
   await runtime.start();
   await sql.unsafe(
@@ -112,7 +105,7 @@ async function transact({ url, ms }: RelayBenchOptions, way: "bare" | "recording
 }
 
 async function captureRatio({ url }: RelayBenchOptions): Promise<number> {
-  await using bench = await Bench.open(url, {});
+  await using bench = await RelayBench.open(url, {});
   const { sql, schema } = bench;
   for (const table of ["plain", "captured"]) {
     await sql.unsafe(`create table ${schema}.${table} (id int primary key, status text, total int)`);
@@ -141,15 +134,28 @@ async function captureRatio({ url }: RelayBenchOptions): Promise<number> {
   return median(ratios.slice(2));
 }
 
-class Bench implements AsyncDisposable {
-  private constructor(
-    readonly schema: string,
-    readonly sql: postgres.Sql,
-    readonly runtime: PostgresRuntime,
-  ) {}
+/** One runtime with a subscriber to everything, in a schema of its own. */
+export class RelayBench implements AsyncDisposable {
+  /** The schema. */
+  readonly schema: string;
+  /** For what the measurement itself does in the database. */
+  readonly sql: postgres.Sql;
+  /** The runtime, not started. */
+  readonly runtime: PostgresRuntime;
+  #seeded = 0;
 
-  static async open(url: string, events: { sweepMs?: number }): Promise<Bench> {
-    const schema = `bench_${crypto.randomUUID().slice(0, 8)}`;
+  private constructor(schema: string, sql: postgres.Sql, runtime: PostgresRuntime) {
+    this.schema = schema;
+    this.sql = sql;
+    this.runtime = runtime;
+  }
+
+  /** Makes the schema. */
+  static async open(
+    url: string,
+    events: { sweepMs?: number },
+    schema = `bench_${crypto.randomUUID().slice(0, 8)}`,
+  ): Promise<RelayBench> {
     const runtime = createRuntime({
       url,
       schema,
@@ -160,12 +166,34 @@ class Bench implements AsyncDisposable {
       registrars: [{ eventTypes: [TYPE], subscriptions: [NOOP] }],
     });
     await runtime.migrate();
-    return new Bench(schema, postgres(url, { max: CONNECTIONS, onnotice: () => {} }), runtime);
+    return new RelayBench(schema, postgres(url, { max: CONNECTIONS, onnotice: () => {} }), runtime);
   }
+
+  /** Writes events that wait for their fan-out. */
+  async seed(events: number): Promise<void> {
+    this.#seeded = events;
+    await this.sql.unsafe(
+      `insert into ${this.schema}.outbox (type, subject, data)
+       select 'order.placed', 'order:' || n, jsonb_build_object('order', n, 'note', 'a payload of some fifty bytes')
+       from generate_series(1, $1::int) as n`,
+      [events],
+    );
+  }
+
+  /** Starts the runtime, and waits until every seeded event is fanned out. */
+  async fanOut(): Promise<{ done: number; seconds: number }> {
+    const waits = `select from ${this.schema}.outbox where fanned_out_at is null limit 1`;
+    const began = performance.now();
+    await this.runtime.start();
+    while ((await this.sql.unsafe(waits)).length > 0) await pause(20);
+    return { done: this.#seeded, seconds: (performance.now() - began) / 1000 };
+  }
+
+  /** Stops the runtime, and takes the schema away. */
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.runtime.stop();
-    await this.sql.unsafe(`drop schema ${this.schema} cascade`);
+    await this.sql.unsafe(`drop schema if exists ${this.schema} cascade`);
     await this.sql.end();
   }
 }

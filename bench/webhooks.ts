@@ -56,7 +56,7 @@ const TYPES: readonly EventType[] = ["bench.alive", "bench.dead"].map((type) => 
 }));
 
 /** One process that sends, with 50 endpoints at one receiver. */
-class Bench implements AsyncDisposable {
+export class WebhooksBench implements AsyncDisposable {
   private constructor(
     readonly runtime: PostgresRuntime,
     readonly webhooks: Webhooks,
@@ -66,7 +66,11 @@ class Bench implements AsyncDisposable {
     readonly child: Deno.ChildProcess,
   ) {}
 
-  static async open(url: string): Promise<Bench> {
+  /** Makes the schema and the endpoints, and starts both sides. */
+  static async open(
+    url: string,
+    schema = `bench_${crypto.randomUUID().slice(0, 8)}`,
+  ): Promise<WebhooksBench> {
     const child = new Deno.Command(Deno.execPath(), {
       args: ["run", "--allow-net", new URL("./webhooks/receiver.ts", import.meta.url).href],
       stdout: "piped",
@@ -79,7 +83,6 @@ class Bench implements AsyncDisposable {
       secretKey: btoa("k".repeat(32)),
       egress: { allowHttp: true, allowAddresses: ["127.0.0.1"] },
     });
-    const schema = `bench_${crypto.randomUUID().slice(0, 8)}`;
     const runtime = createRuntime({
       url,
       schema,
@@ -94,7 +97,7 @@ class Bench implements AsyncDisposable {
       await webhooks.create({ url: `${receiver}${index}`, eventTypes: ["bench.alive"] });
     }
     const sql = postgres(url, { max: 1, onnotice: () => {} });
-    return new Bench(runtime, webhooks, sql, schema, receiver, child);
+    return new WebhooksBench(runtime, webhooks, sql, schema, receiver, child);
   }
 
   /** Records events and waits until all of their deliveries came. */
@@ -133,13 +136,13 @@ class Bench implements AsyncDisposable {
     this.child.kill("SIGKILL");
     await this.child.status;
     await this.child.stdout.cancel();
-    await this.sql.unsafe(`drop schema ${this.schema} cascade`);
+    await this.sql.unsafe(`drop schema if exists ${this.schema} cascade`);
     await this.sql.end();
   }
 }
 
 /** An endpoint that takes connections and never answers, with a backlog. */
-async function addDead(bench: Bench, backlog: number): Promise<Deno.Listener> {
+async function addDead(bench: WebhooksBench, backlog: number): Promise<Deno.Listener> {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   (async () => {
     const open: Deno.Conn[] = [];
@@ -174,7 +177,7 @@ async function addDead(bench: Bench, backlog: number): Promise<Deno.Listener> {
 /** Measures the rate, and the latencies without a dead endpoint and beside one. */
 export async function measureWebhooks(options: WebhooksBenchOptions): Promise<WebhooksResult> {
   const { url, rounds, events, backlog, latencyEvents } = options;
-  await using bench = await Bench.open(url);
+  await using bench = await WebhooksBench.open(url);
   await bench.deliver(20);
   const rates: number[] = [];
   for (let round = 0; round < rounds; round++) {

@@ -25,6 +25,7 @@ interface Open {
 }
 
 const KIND = "noop";
+const MARK_MS = 250;
 /** Seldom, for each look takes processor time from what is measured; when it ended is told by the database. */
 const LOOK_MS = 25;
 /** When a single job is asked about: most have started by then, and a question asked before would be in their way. */
@@ -111,6 +112,20 @@ async function latenciesMs(): Promise<number[]> {
   return rows.map((row) => Number(row.ms));
 }
 
+/** Marks the queue as claimed from without a pause, as a busy worker does, until it is told to stop. */
+async function stayAwake(): Promise<() => void> {
+  const owner = crypto.randomUUID();
+  const renew = () =>
+    sql.unsafe(
+      `insert into ${open.schema}.awake (queue, owner, until)
+       values ('default', '${owner}', clock_timestamp() + interval '1 s')
+       on conflict (queue, owner) do update set until = excluded.until`,
+    );
+  await renew();
+  const timer = setInterval(() => renew().catch(() => {}), MARK_MS);
+  return () => clearInterval(timer);
+}
+
 await serve({
   async open(given: Open) {
     open = given;
@@ -127,14 +142,16 @@ await serve({
     await sql.unsafe(
       `create table if not exists ${schema}.bench_order (id bigserial primary key, note text)`,
     );
-    if (params.awake) {
-      await sql.unsafe(`insert into ${schema}.awake values ('default', gen_random_uuid(), 'infinity')`);
+    const sleep = params.awake ? await stayAwake() : () => {};
+    try {
+      return await each((args: { note: string }) =>
+        sql.begin(async (tx) => {
+          await tx`insert into ${tx(schema)}.bench_order (note) values (${args.note})`;
+          await enqueuer.with(tx).enqueue(KIND, args as unknown as Json);
+        }), params);
+    } finally {
+      sleep();
     }
-    return await each((args: { note: string }) =>
-      sql.begin(async (tx) => {
-        await tx`insert into ${tx(schema)}.bench_order (note) values (${args.note})`;
-        await enqueuer.with(tx).enqueue(KIND, args as unknown as Json);
-      }), params);
   },
   async drain({ jobs, capMs }: { jobs: number; capMs: number }) {
     worker = runtime();
