@@ -126,6 +126,23 @@ Deno.test("attempts that run alone share a few places, in order, and one that st
   assert(order.indexOf(0) < order.indexOf(5), `they ended in the order ${order}`);
 });
 
+Deno.test("attempts that run alone take turns in a process, which nothing else gets into and which soon ends", async () => {
+  await using f = fixture({ threads: 1 });
+  const pid = async (attempt: Parameters<typeof f.run>[0]) => {
+    const outcome = await f.run({ args: { do: "pid" }, ...attempt }).ended;
+    assert(outcome.type === "completed", JSON.stringify(outcome));
+    return outcome.output;
+  };
+  const first = await pid({ alone: true });
+  assertEquals(await pid({ alone: true }), first);
+  assert(await pid({ memory: 4 * CAP }) !== first);
+  assertEquals((await f.run({ alone: true, args: { do: "kill" } }).ended).type, "failed");
+  const taken = [];
+  for (let i = 0; i < 21; i++) taken.push(await pid({ alone: true }));
+  assertEquals([new Set(taken).size, taken.indexOf(taken[20]!)], [2, 20]);
+  await until(() => f.executor.stats().hosts <= 1);
+});
+
 Deno.test("an idle process makes room for a kind with another cap", async () => {
   await using f = fixture({ threads: 1 });
   for (const more of [0, 1, 2, 3]) {

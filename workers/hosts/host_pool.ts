@@ -54,7 +54,7 @@ export interface Confinement {
   readonly permissions?: Permissions;
   /** Above how many bytes it is killed; one attempt at a time then. */
   readonly memory?: number;
-  /** A process for this attempt alone, which ends with it. */
+  /** It may have killed a process: nothing runs beside it, and before it in its process only attempts of this sort. */
   readonly alone?: boolean;
 }
 
@@ -85,6 +85,12 @@ const CHECK_MS_MAX = 35_000;
 /** How often a module is loaded in all while its processes are killed. */
 const CHECKS_MAX = 3;
 const CALL_TIMEOUT_MS = 30_000;
+/** How many attempts that run alone one process takes, one after the other: what they leave behind is soon gone. */
+const ALONE_MAX = 20;
+/** How long a process for such attempts is kept without one, in ms: they come in bursts, and seldom. */
+const ALONE_IDLE_MS = 2000;
+/** Above how much memory it is not kept for the next one, in bytes. */
+const ALONE_LEAN_BYTES = 256 * 1024 * 1024;
 /** Up to which share of its cap an idle process is kept for the next job. */
 const LEAN_SHARE = 0.5;
 const MEBIBYTE = 1024 * 1024;
@@ -97,7 +103,8 @@ export class HostPool {
   #groups = new Map<string, Group>();
   #groupOf = new Map<HostProcess, Group>();
   #single = new Set<HostProcess>();
-  #fresh = new Set<HostProcess>();
+  /** Of these, those for attempts that run alone, with how many each has had. */
+  #alone = new Map<HostProcess, number>();
   #tasks = new Map<number, Task>();
   #waiting = new TaskLine<Task>();
   /** Processes whose memory is being read after a job of theirs. */
@@ -248,13 +255,13 @@ export class HostPool {
     const host = await this.#hostFor(this.#group(confinement), work.module, single, alone, forced);
     if (host !== undefined) host.reserved = false;
     if (!this.#tasks.has(task.key)) {
-      if (host !== undefined && this.#fresh.has(host)) host.kill("idle");
       return;
     }
     if (host === undefined) {
       this.#waiting.add(task);
     } else {
       task.host = host;
+      if (alone) this.#alone.set(host, this.#alone.get(host)! + 1);
       host.run({
         key: task.key,
         work: task.work,
@@ -311,7 +318,7 @@ export class HostPool {
     group: Group,
     module: string,
     single: boolean,
-    fresh: boolean,
+    alone: boolean,
     forced: "no" | "bound" | "all",
   ): Promise<HostProcess | undefined> {
     // Its own path is what would be started again: the program and not Deno, over and over.
@@ -321,10 +328,10 @@ export class HostPool {
     const code = group.permissions === undefined
       ? { paths: [], hosts: [] }
       : await this.#codeFinder().find([HOST_MAIN.href, THREAD_MAIN.href, ...modules]);
-    if (group.memory !== undefined) await Promise.all(this.#looking.values());
+    if (single) await Promise.all(this.#looking.values());
     if (this.#stopped) throw new Error("the executor has stopped");
-    for (const [host, readable] of fresh ? [] : group.hosts) {
-      if (host.retiring || this.#single.has(host) !== single || this.#fresh.has(host)) continue;
+    for (const [host, readable] of group.hosts) {
+      if (host.retiring || this.#single.has(host) !== single || this.#alone.has(host) !== alone) continue;
       if (single && (host.tasks.size > 0 || host.isChecking || host.reserved)) continue;
       if (group.permissions === undefined || readable.has(module)) {
         host.reserved = single;
@@ -338,13 +345,13 @@ export class HostPool {
       this.#endIdleSingle();
       return undefined;
     }
-    const host = this.#startHost(group, permissionFlags(group.permissions, code), single, fresh);
+    const host = this.#startHost(group, permissionFlags(group.permissions, code), single, alone);
     group.hosts.set(host, modules);
     host.reserved = single;
     return host;
   }
 
-  #startHost(group: Group, permissions: readonly string[], single: boolean, fresh: boolean): HostProcess {
+  #startHost(group: Group, permissions: readonly string[], single: boolean, alone: boolean): HostProcess {
     const { threads, jobsPerThread, graceMs, completion, surroundings } = this.#options;
     const config = this.#configFile();
     const flags = [...permissions, ...(config === null ? ["--no-config"] : ["--config", config])];
@@ -364,26 +371,28 @@ export class HostPool {
     });
     this.#groupOf.set(host, group);
     if (single) this.#single.add(host);
-    if (fresh) this.#fresh.add(host);
+    if (alone) this.#alone.set(host, 0);
     this.#sweep.arm();
     return host;
   }
 
   #taskEnded(host: HostProcess): void {
     if (host.tasks.size > 0) return;
-    if (host.retiring || this.#fresh.has(host)) host.kill("idle");
-    else if (this.#groupOf.get(host)?.memory !== undefined) this.#looking.set(host, this.#freeIfLean(host));
-    else if (this.#single.has(host)) this.#placeWaiting();
+    if (host.retiring || this.#alone.get(host) === ALONE_MAX) host.kill("idle");
+    else if (this.#alone.has(host) || this.#groupOf.get(host)?.memory !== undefined) {
+      this.#looking.set(host, this.#freeIfLean(host));
+    }
   }
 
   // What the last job left behind is not to be charged to the next one.
   async #freeIfLean(host: HostProcess): Promise<void> {
     host.reserved = true;
     const cap = this.#groupOf.get(host)?.memory ?? Infinity;
+    const lean = Math.min(cap * LEAN_SHARE, this.#alone.has(host) ? ALONE_LEAN_BYTES : Infinity);
     const bytes = await residentMemory(host.pid);
     host.reserved = false;
     this.#looking.delete(host);
-    if (bytes === null || bytes > cap * LEAN_SHARE) host.kill("idle");
+    if (bytes === null || bytes > lean) host.kill("idle");
     this.#placeWaiting();
   }
 
@@ -410,7 +419,7 @@ export class HostPool {
     group?.hosts.delete(host);
     this.#groupOf.delete(host);
     this.#single.delete(host);
-    this.#fresh.delete(host);
+    this.#alone.delete(host);
     if (!death.wasReady && death.killed === null) this.#limit.died(performance.now());
     if (death.killed === null) {
       this.#options.surroundings.log("error", "a host process died", { pid: host.pid, error: death.message });
@@ -433,13 +442,18 @@ export class HostPool {
     for (const [host, group] of [...this.#groupOf]) {
       const idle = host.tasks.size === 0 && !host.isChecking && !host.reserved;
       if (host.killAt > 0 && now >= host.killAt) host.kill("recycle");
-      else if (idle && (host.retiring || now - host.idleSince > this.#options.idleMs)) host.kill("idle");
+      else if (idle && (host.retiring || now - host.idleSince > this.#idleMs(host))) host.kill("idle");
       else if (this.#silence.silentMs(host.heardAt) > SILENT_MS_MAX) host.kill("silent");
       else if (this.#silence.silentMs(host.heardAt) > PING_MS) host.ping();
       if (watchesMemory && group.memory !== undefined) this.#watchMemory(host, group.memory);
     }
     this.#placeWaiting();
     return this.#groupOf.size > 0 || this.#waiting.size > 0;
+  }
+
+  #idleMs(host: HostProcess): number {
+    const { idleMs } = this.#options;
+    return this.#alone.has(host) ? Math.min(idleMs, ALONE_IDLE_MS) : idleMs;
   }
 
   async #watchMemory(host: HostProcess, cap: number): Promise<void> {
