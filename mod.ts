@@ -57,7 +57,13 @@ import {
   SchemaVersionError,
   type Service,
 } from "./ports/mod.ts";
-import { buildRuntime, PartsBuilder, type Settings, type WorkingRuntime } from "./runtime/mod.ts";
+import {
+  buildRuntime,
+  PartsBuilder,
+  type Settings,
+  UpkeepRecords,
+  type WorkingRuntime,
+} from "./runtime/mod.ts";
 import { createExecutor, type ExecutorOptions } from "./workers/mod.ts";
 import { EXECUTOR_OPTIONS } from "./workers/options.ts";
 
@@ -145,7 +151,8 @@ export function createRuntime(options: CreateRuntimeOptions): PostgresRuntime {
   const { database } = store;
   const executor = createExecutor({ ...options.executor, completion: store.completion, log });
   const call: Parts["call"] = (module, input, given) => executor.call(module, input, given);
-  const builder = new PartsBuilder({ database, log, call });
+  const upkeep = new UpkeepRecords(guardLog(log));
+  const builder = new PartsBuilder({ database, log, call, upkeep });
   const registrars = builder.resolve(options.registrars);
   // Both are used once the runtime is there: by its handlers, or from outside.
   const outbox: Outbox = new Outbox({
@@ -154,6 +161,7 @@ export function createRuntime(options: CreateRuntimeOptions): PostgresRuntime {
     composition: () => runtime.composition,
     settings: options.events ?? {},
     log: guardLog(log),
+    upkeep,
   });
   const runtime: WorkingRuntime = buildRuntime({
     ...only(options, BUILD_KEYS),
@@ -164,6 +172,7 @@ export function createRuntime(options: CreateRuntimeOptions): PostgresRuntime {
     schedule: cronerSchedule,
     name: processName(),
     log,
+    upkeep,
   });
   const { composition } = runtime;
   const parts = () => [...(takesPart(composition) ? [OUTBOX] : []), ...composition.migrations.values()];
@@ -207,7 +216,8 @@ export function createMemoryRuntime(options: CreateMemoryRuntimeOptions): Record
   const store = options.store ?? createMemoryStore();
   const executor = createExecutor({ ...options.executor, completion: store.completion, log });
   const call: Parts["call"] = (module, input, given) => executor.call(module, input, given);
-  const builder = new PartsBuilder({ database: noDatabase, log, call });
+  const upkeep = new UpkeepRecords(guardLog(log));
+  const builder = new PartsBuilder({ database: noDatabase, log, call, upkeep });
   const registrars = builder.resolve(options.registrars);
   resolveEventSettings(options.events);
   const runtime = buildRuntime({
@@ -218,6 +228,7 @@ export function createMemoryRuntime(options: CreateMemoryRuntimeOptions): Record
     schedule: cronerSchedule,
     name: processName(),
     log,
+    upkeep,
   });
   const recorder = new MemoryRecorder({ jobs: runtime, composition: runtime.composition });
   const { eventTypes, queues } = runtime.composition;

@@ -6,6 +6,8 @@ import {
   type Jobs,
   type Log,
   silentLog,
+  type Upkeep,
+  type UpkeepTask,
 } from "../ports/mod.ts";
 import { AwakeMark } from "./_awake.ts";
 import { ClaimPosition } from "./_claim_position.ts";
@@ -35,6 +37,8 @@ export interface RelayOptions {
   readonly settings: EventSettings;
   /** Called after every batch that was fanned out. */
   readonly onFanout: () => void;
+  /** Where it is recorded how its passes go. */
+  readonly upkeep: Upkeep;
   /** For people. Default silent. */
   readonly log?: Log;
 }
@@ -52,6 +56,7 @@ export class Relay {
   readonly #log: Log;
   readonly #set: SubscriptionSet;
   readonly #awake: AwakeMark;
+  readonly #passing: UpkeepTask;
   readonly #position: ClaimPosition = new ClaimPosition();
   readonly #subscribers: Subscribers;
   readonly #turn: Turn;
@@ -77,6 +82,11 @@ export class Relay {
       log: this.#log,
     });
     this.#awake = new AwakeMark(database, owner);
+    this.#passing = options.upkeep.task("relay events", {
+      everyMs: settings.sweepMs,
+      scope: "process",
+      failing: "events not fanned out, trying again",
+    });
     this.#subscribers = new Subscribers(subscriptions);
     this.#turn = new Turn(this.#subscribers);
   }
@@ -119,19 +129,13 @@ export class Relay {
     while (!this.#stopping) {
       this.#woken = false;
       try {
-        const pauseMs = await this.#step();
+        const pauseMs = await this.#passing.run(() => this.#step());
         failures = 0;
         if (!this.#woken && pauseMs > 0) await this.#pause(pauseMs);
-      } catch (error) {
+      } catch {
         failures++;
-        const inMs = backoffMs(failures, this.#options.settings);
-        // An outage must not fill the log with what is the same at every try.
-        this.#log[failures === 1 ? "warn" : "debug"]("events not fanned out, trying again", {
-          error: errorText(error),
-          inMs,
-        });
         // Whatever arrives meanwhile would meet the same trouble.
-        await this.#pause(inMs, true);
+        await this.#pause(backoffMs(failures, this.#options.settings), true);
       }
     }
   }

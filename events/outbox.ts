@@ -16,6 +16,7 @@ import type {
   Recorder,
   Registrar,
   Service,
+  Upkeep,
 } from "../ports/mod.ts";
 import { alertsOf } from "./_alerts.ts";
 import { getEvent, listEvents, readBacklog, requeueEvent } from "./_reads.ts";
@@ -38,6 +39,8 @@ export interface OutboxOptions {
   readonly composition: () => Composition;
   /** Times and bounds. */
   readonly settings?: Partial<EventSettings>;
+  /** Where it is recorded how the relay and the retention go. */
+  readonly upkeep: Upkeep;
   /** For people. */
   readonly log: Log;
 }
@@ -55,16 +58,21 @@ export class Outbox implements Events, Service {
 
   /** Connects nothing and begins nothing. */
   constructor(options: OutboxOptions) {
-    const { database, composition } = options;
+    const { database, composition, upkeep } = options;
     this.#options = options;
     this.#settings = resolveEventSettings(options.settings);
     this.#receipts = new Receipts(database);
     this.recorder = new OutboxRecorder({ database, composition });
+    const purging = () =>
+      upkeep.task("purge events", {
+        everyMs: this.#settings.purgeMs,
+        failing: "old events not deleted, trying again",
+      });
     this.registrar = {
       periodics: [{
         name: RETENTION_PERIODIC,
         every: this.#settings.purgeMs,
-        handler: (_args, { signal }) => this.#deleteOld(signal),
+        handler: (_args, { signal }) => purging().run(() => this.#deleteOld(signal)),
       }],
     };
   }
@@ -101,11 +109,11 @@ export class Outbox implements Events, Service {
 
   /** What a person should look at. */
   async alerts(): Promise<Alert[]> {
-    const [backlog, { kinds }] = await Promise.all([this.backlog(), this.#options.jobs().overview()]);
+    const [backlog, { kinds, upkeep }] = await Promise.all([this.backlog(), this.#options.jobs().overview()]);
     const declared = this.#options.composition().kinds;
     const alerting = kinds.filter(({ kind }) => declared.get(kind)?.discardAlert !== false);
     const discarded = alerting.map(({ kind, states }) => ({ kind, count: states.discarded }));
-    return alertsOf(backlog, discarded, this.#settings);
+    return alertsOf({ backlog, discarded, upkeep }, this.#settings);
   }
 
   /** There is nothing to check beside the tables, which the runtime does. */
@@ -117,9 +125,10 @@ export class Outbox implements Events, Service {
   async start(): Promise<void> {
     const composition = this.#options.composition();
     if (!takesPart(composition)) return;
-    const { database, jobs, log } = this.#options;
+    const { database, jobs, upkeep, log } = this.#options;
     const onFanout = () => this.#receipts.lookNow();
-    this.#relay = new Relay({ database, jobs: jobs(), composition, settings: this.#settings, onFanout, log });
+    const settings = this.#settings;
+    this.#relay = new Relay({ database, jobs: jobs(), composition, settings, onFanout, upkeep, log });
     await this.#relay.start();
   }
 

@@ -18,6 +18,8 @@ export interface EventSettings {
   readonly alertBacklog: number;
   /** An event that waits longer than this is an alert, in ms. Default 5 minutes. */
   readonly alertAgeMs: number;
+  /** Upkeep (ticks, purges, rescues, the relay) that has failed for longer than this is an alert, in ms. Default 5 minutes. */
+  readonly alertUpkeepMs: number;
 }
 
 /** The defaults of {@linkcode EventSettings}. */
@@ -30,12 +32,14 @@ export const DEFAULT_EVENT_SETTINGS: EventSettings = {
   purgeMs: 60 * 60 * 1000,
   alertBacklog: 1000,
   alertAgeMs: 5 * 60 * 1000,
+  alertUpkeepMs: 5 * 60 * 1000,
 };
 
 const LEAST: Partial<Record<keyof EventSettings, number>> = {
   retentionMs: 0,
   alertBacklog: 0,
   alertAgeMs: 0,
+  alertUpkeepMs: 0,
   purgeMs: 100,
 };
 

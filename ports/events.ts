@@ -90,8 +90,9 @@ export interface Alert {
    * - `backlog age`: one waits for longer than the bound, in ms
    * - `poisoned`: events were set aside
    * - `discarded`: jobs were given up, of kinds whose `discardAlert` is not false
+   * - `upkeep`: work beside the jobs has failed for longer than the bound, in ms, or nobody has done it; one per task
    */
-  readonly name: "backlog" | "backlog age" | "poisoned" | "discarded";
+  readonly name: "backlog" | "backlog age" | "poisoned" | "discarded" | "upkeep";
   /** How many, or how long in ms. */
   readonly value: number;
   /** Above this it is an alert. */

@@ -1,6 +1,7 @@
 import type { JobDetail, JobId, JobState, JobSummary } from "./job.ts";
 import type { CancelResult } from "./jobs.ts";
 import type { Json } from "./json.ts";
+import type { UpkeepOverview } from "./upkeep.ts";
 
 /** Counts of one kind. */
 export interface KindOverview {
@@ -48,6 +49,8 @@ export interface Overview {
   readonly undeclared: number;
   /** The size of the tables and their indexes, in bytes; 0 where nothing is stored. */
   readonly bytes: number;
+  /** The work beside the jobs (ticks, purges, rescues) and how it goes, by the tasks' names. */
+  readonly upkeep: readonly UpkeepOverview[];
 }
 
 /** Which jobs a list holds. */

@@ -39,3 +39,4 @@ export * from "./text.ts";
 export * from "./tx.ts";
 export * from "./typed_jobs.ts";
 export * from "./typed_kind.ts";
+export * from "./upkeep.ts";

@@ -6,6 +6,7 @@ import type { Kind, Periodic, Queue } from "./kind.ts";
 import type { JobContext } from "./handler.ts";
 import type { Log } from "./log.ts";
 import type { Service } from "./runtime.ts";
+import type { Upkeep } from "./upkeep.ts";
 
 /** The history of the tables that one part keeps in the schema of the jobs. */
 export interface PartMigrations {
@@ -57,6 +58,8 @@ export interface Parts {
   readonly call: JobContext["call"];
   /** The process's log. */
   readonly log: Log;
+  /** Records how upkeep goes, for `overview()` and alerts. Tasks are declared at construction. */
+  readonly upkeep: Upkeep;
 }
 
 /** What one domain contributes, or a function that makes it out of the parts of the process. */

@@ -2,6 +2,7 @@ import type { JobFilter, PeriodicRun } from "./inspector.ts";
 import type { FailureClass, FinalState, JobDetail, JobId, JobState, JobSummary } from "./job.ts";
 import type { CancelResult } from "./jobs.ts";
 import type { Tx } from "./tx.ts";
+import type { StoredUpkeep, UpkeepReport } from "./upkeep.ts";
 
 /**
  * Where jobs are kept: the seam between the runtime and a database. An author of an adapter implements this one
@@ -117,6 +118,15 @@ export interface Store {
 
   /** Puts jobs of these kinds that were put aside as undeclared back in line. Called with every heartbeat. */
   recall(kinds: readonly string[]): Promise<void>;
+
+  /**
+   * Records how upkeep tasks go. A failure adds to those that are stored, a success before it ends them. It waits for no
+   * lock: what somebody holds is left out.
+   */
+  reportUpkeep(reports: readonly UpkeepReport[]): Promise<void>;
+
+  /** What is stored of upkeep tasks. What a process reported that is gone, or silent for 5 minutes, is left out. */
+  upkeep(): Promise<StoredUpkeep>;
 
   /** Counts and ages, over all kinds or one. */
   counts(kind?: string): Promise<Counts>;

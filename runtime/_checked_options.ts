@@ -49,6 +49,7 @@ const KEYS = Object.keys(
     settings: true,
     name: true,
     log: true,
+    upkeep: true,
     onThreadLost: true,
   } satisfies Record<keyof RuntimeOptions, true>,
 );

@@ -1,4 +1,4 @@
-import { errorText, type Log, type Store } from "../ports/mod.ts";
+import type { Log, Store, Upkeep } from "../ports/mod.ts";
 import { Ticker } from "./_ticker.ts";
 
 /** How often one who does not lead tries to, as a part of the lease. */
@@ -16,6 +16,8 @@ export interface LeaderOptions {
   readonly leaseMs: number;
   /** This process has begun to lead. */
   readonly onLeading: () => void;
+  /** Where it is recorded whether the lease can be asked for. */
+  readonly upkeep: Upkeep;
   /** For what goes wrong. */
   readonly log: Log;
 }
@@ -37,10 +39,14 @@ export class Leader {
 
   constructor(options: LeaderOptions) {
     this.#options = options;
+    const asking = options.upkeep.task("ask for the lease", {
+      everyMs: options.leaseMs,
+      scope: "process",
+      failing: "lease of the leader not asked for, trying again",
+    });
     this.#tries = new Ticker({
       everyMs: Math.max(1, options.leaseMs * TRY_PART),
-      run: () => this.#try(),
-      onError: (error) => options.log.debug("lease not asked for, trying again", { error: errorText(error) }),
+      run: () => asking.run(() => this.#try()),
     });
   }
 

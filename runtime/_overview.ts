@@ -5,10 +5,23 @@ import {
   type JobState,
   type Overview,
   type QueueOverview,
+  type UpkeepOverview,
 } from "../ports/mod.ts";
 
+/** What an overview is made of. */
+export interface OverviewParts {
+  /** What the store counted. */
+  readonly counts: Counts;
+  /** How the upkeep goes. */
+  readonly upkeep: readonly UpkeepOverview[];
+  /** What is declared. */
+  readonly composition: Composition;
+  /** Of this kind alone. */
+  readonly kind: string | undefined;
+}
+
 /** Puts what the store counted beside what is declared: a kind that never ran is there too, with zeros. */
-export function overviewOf(counts: Counts, composition: Composition, kind?: string): Overview {
+export function overviewOf({ counts, upkeep, composition, kind }: OverviewParts): Overview {
   const declared = [...composition.kinds.keys()].filter((name) => kind === undefined || name === kind);
   const stored = counts.states.map((count) => count.kind);
   const names = [...new Set([...declared, ...stored])].sort();
@@ -26,6 +39,7 @@ export function overviewOf(counts: Counts, composition: Composition, kind?: stri
     queues: queuesOf(counts, composition),
     undeclared: counts.undeclared,
     bytes: counts.bytes,
+    upkeep,
   };
 }
 

@@ -7,11 +7,12 @@ import {
   type Log,
   MAINTENANCE_QUEUE,
   type Store,
+  type Upkeep,
+  type UpkeepTask,
 } from "../ports/mod.ts";
 import { Heart } from "./_heart.ts";
 import { Lane } from "./_lane.ts";
 import { Leader } from "./_leader.ts";
-import { levelOf } from "./_level_of.ts";
 import type { Periodics } from "./_periodics.ts";
 import { Progress } from "./_progress.ts";
 import { type Settled, Settler } from "./_settler.ts";
@@ -43,6 +44,8 @@ export interface ProcessingOptions {
   readonly signaller: Signaller;
   /** A job has ended here, or should be looked at. */
   readonly onEnded: (id: JobId) => void;
+  /** Where it is recorded how the work beside the jobs goes. */
+  readonly upkeep: Upkeep;
   /** Times and sizes. */
   readonly settings: Settings;
   /** For people. */
@@ -61,12 +64,14 @@ export class Processing {
   readonly #lanes: ReadonlyMap<string, Lane>;
   readonly #ticks: Ticker;
   readonly #purges: Ticker;
+  readonly #ticking: UpkeepTask;
+  readonly #purging: UpkeepTask;
   #stopping = false;
 
   /** Does nothing yet. */
   constructor(options: ProcessingOptions) {
     this.#options = options;
-    const { store, settings, log } = options;
+    const { store, upkeep, settings, log } = options;
     const owner = () => this.#heart.owner;
     this.#heart = this.#makeHeart();
     this.#settler = new Settler({
@@ -85,20 +90,19 @@ export class Processing {
         this.#ticks.wake();
         this.#purges.wake();
       },
+      upkeep,
       log,
     });
-    this.#ticks = new Ticker({
+    this.#ticking = upkeep.task("take ticks", {
       everyMs: settings.pollMs,
-      run: () => this.#tick(),
-      onError: (error, again) =>
-        log[levelOf(again)]("periodics not looked at, trying again", { error: errorText(error) }),
+      failing: "periodics not looked at, trying again",
     });
-    this.#purges = new Ticker({
+    this.#purging = upkeep.task("purge jobs", {
       everyMs: settings.purgeMs,
-      run: () => this.#purge(),
-      onError: (error, again) =>
-        log[levelOf(again)]("ended jobs not purged, trying again", { error: errorText(error) }),
+      failing: "ended jobs not purged, trying again",
     });
+    this.#ticks = new Ticker({ everyMs: settings.pollMs, run: () => this.#tick() });
+    this.#purges = new Ticker({ everyMs: settings.purgeMs, run: () => this.#purge() });
   }
 
   /** The id of this process on the record. */
@@ -248,7 +252,7 @@ export class Processing {
 
   async #tick(): Promise<number | void> {
     if (!this.#leader.leading) return;
-    const { taken, nextMs } = await this.#options.periodics.takeDue();
+    const { taken, nextMs } = await this.#ticking.run(() => this.#options.periodics.takeDue());
     if (taken > 0) this.ready(MAINTENANCE_QUEUE);
     return nextMs ?? undefined;
   }
@@ -258,7 +262,7 @@ export class Processing {
     const { retentionCompletedMs, retentionOthersMs } = settings;
     const step = { completedMs: retentionCompletedMs, othersMs: retentionOthersMs, limit: PURGE_STEP };
     while (this.#leader.leading && !this.#stopping) {
-      if (await store.purge(step) < PURGE_STEP) return;
+      if (await this.#purging.run(() => store.purge(step)) < PURGE_STEP) return;
     }
   }
 }

@@ -5,7 +5,7 @@ export interface TickerOptions {
   /** The longest pause between two runs, in ms. */
   readonly everyMs: number;
   /** Told when a run fails, and whether the one before had failed too; the next one comes as usual. */
-  readonly onError: (error: unknown, again: boolean) => void;
+  readonly onError?: (error: unknown, again: boolean) => void;
 }
 
 /** Repeats one piece of work, never twice at once: after a pause, or when woken. */
@@ -47,7 +47,7 @@ export class Ticker {
         pauseMs = Math.min(pauseMs, await this.#options.run() ?? pauseMs);
         failed = false;
       } catch (error) {
-        this.#options.onError(error, failed);
+        this.#options.onError?.(error, failed);
         failed = true;
       }
       if (this.#stopping || this.#woken) continue;

@@ -14,4 +14,5 @@
 export { PartsBuilder } from "./parts.ts";
 export { buildRuntime, type RuntimeOptions, type WorkingRuntime } from "./runtime.ts";
 export { DEFAULT_SETTINGS, type Settings } from "./settings.ts";
+export { UpkeepRecords } from "./_upkeep.ts";
 export { type RunEnd, settlementOf } from "./_outcome.ts";

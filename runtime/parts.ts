@@ -24,7 +24,7 @@ export class PartsBuilder {
   readonly parts: Parts;
 
   /** Takes what is there already. */
-  constructor(there: Pick<Parts, "database" | "log" | "call">) {
+  constructor(there: Pick<Parts, "database" | "log" | "call" | "upkeep">) {
     const jobs = () => this.#jobs ?? tooEarly("jobs");
     const recorder = () => this.#recorder ?? tooEarly("recorder");
     const inspector = () => this.#inspector ?? tooEarly("inspector");

@@ -44,6 +44,7 @@ import { Processing } from "./_processing.ts";
 import { checkJobId, listFilter, newJob, newJobs, requestOf, waitMs } from "./_requests.ts";
 import { Signaller } from "./_signaller.ts";
 import { StopDeadline } from "./_stop_deadline.ts";
+import { UpkeepRecords } from "./_upkeep.ts";
 import { Waiters } from "./_waiters.ts";
 import { within } from "./_within.ts";
 import type { Settings } from "./settings.ts";
@@ -66,6 +67,8 @@ export interface RuntimeOptions extends CompositionInput {
   readonly name?: string;
   /** Default: silent. */
   readonly log?: Log;
+  /** Where the upkeep of the services is recorded, beside its own. Default one of its own. */
+  readonly upkeep?: UpkeepRecords;
   /** Called for each thread that could not be ended: this process should soon be replaced. */
   readonly onThreadLost?: (thread: LostThread) => void;
 }
@@ -110,6 +113,8 @@ class StoreRuntime implements WorkingRuntime {
   readonly #waiters: Waiters;
   readonly #periodics: Periodics;
   readonly #processing: Processing;
+  readonly #upkeep: UpkeepRecords;
+  readonly #name: string;
   readonly #onThreadLost: (thread: LostThread) => void;
   #phase: Phase = "new";
   #starting: Promise<void> | undefined;
@@ -128,6 +133,8 @@ class StoreRuntime implements WorkingRuntime {
     this.#store = store;
     this.#executor = executor;
     this.#log = log;
+    this.#upkeep = options.upkeep ?? new UpkeepRecords(log);
+    this.#name = options.name ?? "runtime";
     this.#onThreadLost = options.onThreadLost ?? (() => {});
     this.#signaller = new Signaller(store, settings.signalMs, log);
     this.#gatherer = new Gatherer(store, () => this.#signaller.take());
@@ -139,9 +146,10 @@ class StoreRuntime implements WorkingRuntime {
       composition,
       periodics: this.#periodics,
       queues: workedQueues(composition, options.work),
-      name: options.name ?? "runtime",
+      name: this.#name,
       signaller: this.#signaller,
       onEnded: (id) => this.#waiters.ended(id),
+      upkeep: this.#upkeep,
       settings,
       log,
     });
@@ -178,7 +186,9 @@ class StoreRuntime implements WorkingRuntime {
 
   async overview(kind?: string): Promise<Overview> {
     if (kind !== undefined) checkText("kind", kind);
-    return overviewOf(await this.#track(() => this.#store.counts(kind)), this.composition, kind);
+    const upkeep = this.#track(() => this.#upkeep.overview(this.#store));
+    const counts = this.#track(() => this.#store.counts(kind));
+    return overviewOf({ counts: await counts, upkeep: await upkeep, composition: this.composition, kind });
   }
 
   async list(filter: JobFilter = {}): Promise<JobSummary[]> {
@@ -290,6 +300,7 @@ class StoreRuntime implements WorkingRuntime {
     if (this.#isStopping()) return;
     this.#phase = "working";
     this.#processing.start();
+    this.#upkeep.start({ store: this.#store, process: this.#name });
     this.#log.info("started", { owner: this.#processing.owner, queues: this.#processing.queues.join(",") });
   }
 
@@ -301,6 +312,7 @@ class StoreRuntime implements WorkingRuntime {
     // They are told first, and nothing is claimed meanwhile: what they still enqueue is for the other processes.
     const services = Promise.allSettled(this.#services.map((service) => service.stop()));
     if (worked) await this.#processing.stop(deadline);
+    await within(this.#upkeep.stop(), deadline.closeMs);
     await within(services, deadline.closeMs);
     await within(this.#waiters.stop(), deadline.closeMs);
     await this.#executor.stop();

@@ -33,6 +33,7 @@ import type {
   TakeTick,
 } from "../../ports/store.ts";
 import type { Tx } from "../../ports/tx.ts";
+import type { StoredUpkeep, UpkeepReport } from "../../ports/upkeep.ts";
 import { contains } from "./containment.ts";
 import {
   cancelledRow,
@@ -55,6 +56,7 @@ import { PeriodicTable } from "./periodic_table.ts";
 import { SignalBoard } from "./signal_board.ts";
 import { type Staged, Transactions } from "./transactions.ts";
 import { uniqueKey } from "./unique_key.ts";
+import { UpkeepTable } from "./upkeep_table.ts";
 
 /** How a {@linkcode MemoryStore} is made. */
 export interface MemoryStoreOptions {
@@ -79,6 +81,7 @@ export class MemoryStore implements Store {
   readonly #jobs: JobTable;
   readonly #owners = new OwnerTable();
   readonly #periodics = new PeriodicTable();
+  readonly #upkeep = new UpkeepTable();
   readonly #signals = new SignalBoard();
   readonly #transactions = new Transactions();
   /** Since when queues are paused, ms since the epoch. */
@@ -334,6 +337,17 @@ export class MemoryStore implements Store {
       this.#jobs.put({ ...row, putAside: false, scheduledAtMs: this.#clock() });
     }
     return Promise.resolve();
+  }
+
+  /** Records how upkeep tasks go. */
+  reportUpkeep(reports: readonly UpkeepReport[]): Promise<void> {
+    this.#upkeep.report(reports, this.#clock());
+    return Promise.resolve();
+  }
+
+  /** What is stored of upkeep tasks. */
+  upkeep(): Promise<StoredUpkeep> {
+    return Promise.resolve(this.#upkeep.read(this.#clock()));
   }
 
   /** Counts and ages. */

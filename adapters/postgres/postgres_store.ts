@@ -28,6 +28,7 @@ import type {
   TakeTick,
 } from "../../ports/store.ts";
 import type { Tx } from "../../ports/tx.ts";
+import type { StoredUpkeep, UpkeepReport } from "../../ports/upkeep.ts";
 import { AWAKE_PAUSE_MS, AwakeMarks } from "./awake.ts";
 import { AwakeQueues } from "./awake_queues.ts";
 import { cancelJob } from "./cancel.ts";
@@ -62,6 +63,7 @@ import { LIGHT_WRITES, STEADY_PLANS } from "./session.ts";
 import { StartMarks } from "./start_marks.ts";
 import type { Statements } from "./statements.ts";
 import { unregister } from "./unregister.ts";
+import { readUpkeep, reportUpkeep } from "./upkeep.ts";
 
 /** How jobs on PostgreSQL are reached. */
 export interface PostgresStoreOptions extends PostgresDatabaseOptions {
@@ -79,6 +81,9 @@ const PULSE_TIMEOUT_MS = 10_000;
 
 /** So is a claim or a settlement: behind it wait all others of its queue or of the process. */
 const STEP_TIMEOUT_MS = 60_000;
+
+/** So is one step of upkeep: nobody waits for it, and the connection that it holds is everybody's. */
+const UPKEEP_TIMEOUT_MS = 30_000;
 
 /**
  * Makes a store on PostgreSQL. It connects at the first call; `migrate()` makes the tables.
@@ -106,6 +111,8 @@ export class PostgresStore implements Store {
   readonly #work: PostgresDatabase;
   /** The same connections, bounded. Not for enqueues: they may wait for another transaction's unique key. */
   readonly #steps: Statements;
+  /** For what no one waits for: the database's connections, bounded. */
+  readonly #upkeep: Statements;
   readonly #pulseDatabase: PostgresDatabase;
   readonly #pulse: Statements;
   readonly #target: InsertTarget;
@@ -138,6 +145,7 @@ export class PostgresStore implements Store {
       session: LIGHT_WRITES,
     });
     this.#steps = this.#work.within(STEP_TIMEOUT_MS);
+    this.#upkeep = this.database.within(UPKEEP_TIMEOUT_MS);
     this.#pulse = this.#pulseDatabase.within(PULSE_TIMEOUT_MS);
     const { quotedSchema, schema } = this.database;
     this.completion = completionOf(this.database);
@@ -321,6 +329,16 @@ export class PostgresStore implements Store {
   /** Puts jobs of these kinds that were put aside as undeclared back in line, at most 1,000 of them. */
   async recall(kinds: readonly string[]): Promise<void> {
     await recall(this.database, kinds);
+  }
+
+  /** Records how upkeep tasks go. */
+  async reportUpkeep(reports: readonly UpkeepReport[]): Promise<void> {
+    await reportUpkeep(this.#upkeep, reports);
+  }
+
+  /** What is stored of upkeep tasks. */
+  async upkeep(): Promise<StoredUpkeep> {
+    return await readUpkeep(this.#upkeep);
   }
 
   /** Counts and ages, over all kinds or one. */

@@ -162,10 +162,27 @@ drop table {schema}.awake, {schema}.periodic, {schema}.leader, {schema}.start_ma
   {schema}.job_key, {schema}.job_history, {schema}.job;
 drop function {schema}.record_periodic_run()`;
 
+const CREATE_UPKEEP = `
+-- How the work beside the jobs goes: one row per task, or per task and process where every process does it for itself
+-- (its owner is empty otherwise).
+create table {schema}.upkeep (
+  task text not null,
+  owner text not null,
+  last_success_at timestamptz,
+  last_error_at timestamptz,
+  last_error text,
+  last_error_in text,
+  failing_since timestamptz,
+  failures_in_a_row int not null default 0,
+  renewed_at timestamptz not null default clock_timestamp(),
+  primary key (task, owner)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500)`;
+
 /** The history of the job tables, oldest first. */
 export const JOB_STEPS: readonly MigrationStep[] = [
   { version: 1, name: "create jobs", up: CREATE_JOBS, down: DROP_JOBS },
   { version: 2, name: "enqueue by SQL, pause queues", up: CREATE_ENQUEUE, down: DROP_ENQUEUE },
+  { version: 3, name: "record upkeep", up: CREATE_UPKEEP, down: "drop table {schema}.upkeep" },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */

@@ -1,12 +1,14 @@
 import {
   checkKeys,
   type EventType,
+  type Handler,
   InvalidOptionError,
   type JobId,
   type Json,
   type Parts,
   type Registrar,
   RuntimeStateError,
+  type UpkeepTask,
 } from "../../ports/mod.ts";
 import { Attempts } from "./_attempt.ts";
 import { deliverHandler } from "./_deliver.ts";
@@ -276,7 +278,7 @@ export class Webhooks {
 
   #register(parts: Parts): Registrar {
     const { secretKey, queue = QUEUE_DEFAULT, isolation } = this.#options;
-    const { database, log, call } = parts;
+    const { database, log, call, upkeep } = parts;
     const settings = this.#settings;
     const guard = this.#guard;
     const box = new SecretBox(KeyRing.read(secretKey ?? Deno.env.get(KEY_VARIABLE)));
@@ -329,14 +331,31 @@ export class Webhooks {
       periodics: [{
         name: RETENTION_PERIODIC,
         every: RETENTION_MS,
-        handler: retentionHandler(database, settings),
+        handler: recorded(
+          upkeep.task("purge deliveries", {
+            everyMs: RETENTION_MS,
+            failing: "old webhook deliveries not deleted, trying again",
+          }),
+          retentionHandler(database, settings),
+        ),
       }, {
         name: JOBLESS_PERIODIC,
         every: JOBLESS_MS,
-        handler: joblessHandler(database, parts.inspector),
+        handler: recorded(
+          upkeep.task("end deliveries without a job", {
+            everyMs: JOBLESS_MS,
+            failing: "webhook deliveries without a job not ended, trying again",
+          }),
+          joblessHandler(database, parts.inspector),
+        ),
       }],
     };
   }
+}
+
+/** A periodic's handler whose runs are recorded as upkeep. */
+function recorded(task: UpkeepTask, handler: Handler): Handler {
+  return (args, ctx) => task.run(async () => await handler(args, ctx));
 }
 
 function exposedTypes(parts: Parts): readonly EventType[] {

@@ -21,6 +21,7 @@ import { stopCases } from "./cases/stop.ts";
 import { timeoutCases } from "./cases/timeouts.ts";
 import { transactionCases } from "./cases/transactions.ts";
 import { uniqueCases } from "./cases/unique.ts";
+import { upkeepCases } from "./cases/upkeep.ts";
 import { waitCases } from "./cases/wait.ts";
 
 /** The whole contract, area by area. */
@@ -47,5 +48,6 @@ export const cases: readonly Case[] = [
   ...stopCases,
   ...rescueCases,
   ...retentionCases,
+  ...upkeepCases,
   ...propertyCases,
 ];

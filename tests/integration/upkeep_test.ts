@@ -1,0 +1,59 @@
+import { assert, assertEquals } from "@std/assert";
+import { silentLog, type UpkeepOverview } from "../../mod.ts";
+import type { PostgresRuntime } from "../../mod.ts";
+import { eventually } from "../conformance/eventually.ts";
+import { Bus } from "../events/support/bus.ts";
+import { SETTINGS } from "./programs/composition.ts";
+
+async function taskOf(runtime: PostgresRuntime, name: string): Promise<UpkeepOverview> {
+  const found = (await runtime.overview()).upkeep.find(({ task }) => task === name);
+  assert(found !== undefined, `no task ${name}`);
+  return found;
+}
+
+/** From now on deletes from a table are refused. */
+async function refuseDeletes({ sql, schema }: Bus, table: string): Promise<void> {
+  await sql.unsafe(`
+    create or replace function ${schema}.refuse() returns trigger language plpgsql as $$
+    begin raise exception 'nothing is deleted here'; end $$;
+    create trigger refuse before delete on ${schema}.${table} for each statement execute function ${schema}.refuse()`);
+}
+
+Deno.test("a purge that is refused for ever stands in the overview of every process and in the alerts, until it works", async () => {
+  await using bus = await Bus.open();
+  await refuseDeletes(bus, "job_history");
+  const said: string[] = [];
+  const log = { ...silentLog, warn: (event: string) => void said.push(event) };
+  const options = { settings: { ...SETTINGS, purgeMs: 50 }, events: { alertUpkeepMs: 0 } };
+  const working = await bus.started([], { ...options, log });
+  const looking = bus.runtime([], options);
+  const failing = await eventually(async () => {
+    const task = await taskOf(looking, "purge jobs");
+    assert(task.failuresInARow > 0);
+    return task;
+  }, 15_000);
+  assert(failing.lastError!.includes("nothing is deleted here"), failing.lastError!);
+  assert(failing.failingSince !== null && failing.lastErrorIn !== null && failing.failingForMs > 0);
+  const [alert] = await looking.events.alerts();
+  assertEquals(alert!.name, "upkeep");
+  assert(
+    alert!.message.includes("purge jobs") && alert!.message.includes("nothing is deleted here"),
+    alert!.message,
+  );
+  assertEquals(said.filter((event) => event.includes("not purged")).length, 1);
+
+  await bus.sql.unsafe(`drop trigger refuse on ${bus.schema}.job_history`);
+  await eventually(async () => (await taskOf(looking, "purge jobs")).failuresInARow === 0, 15_000);
+  assertEquals(await looking.events.alerts(), []);
+  assertEquals((await taskOf(working, "purge jobs")).failingSince, null);
+});
+
+Deno.test("a process tells of its own upkeep while nothing can be stored", async () => {
+  await using bus = await Bus.open();
+  await refuseDeletes(bus, "job_history");
+  await bus.sql.unsafe(`
+    create trigger refuse before insert or update on ${bus.schema}.upkeep
+    for each statement execute function ${bus.schema}.refuse()`);
+  const runtime = await bus.started([], { settings: { ...SETTINGS, purgeMs: 50 } });
+  await eventually(async () => (await taskOf(runtime, "purge jobs")).failuresInARow > 3, 15_000);
+});
