@@ -13,6 +13,11 @@ export interface MigrationStep {
   readonly up: string;
   /** The statements that undo it. */
   readonly down: string;
+  /**
+   * The lowest protocol of the programs that can go on once this step is made. Older processes claim nothing more from
+   * then on. Default: all can.
+   */
+  readonly leastProtocol?: number;
 }
 
 /** A transaction that {@linkcode Database.transaction} began. */

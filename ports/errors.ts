@@ -324,6 +324,27 @@ export class SchemaVersionError extends Error {
   }
 }
 
+/** This program is too old to work beside the one that migrated the schema. It may still enqueue. */
+export class ProtocolTooOldError extends Error {
+  /** The name of the class. */
+  override readonly name = "ProtocolTooOldError";
+  /** The protocol that this program speaks. */
+  readonly protocol: number;
+  /** The lowest one that may work on the schema. */
+  readonly least: number;
+
+  /** Names both and says what to do. */
+  constructor(protocol: number, least: number, options?: ErrorOptions) {
+    super(
+      `Cannot work with protocol ${protocol}: a newer program has migrated the schema, which now requires ${least} or ` +
+        `higher: deploy that program or a newer one, or take its migration back first`,
+      options,
+    );
+    this.protocol = protocol;
+    this.least = least;
+  }
+}
+
 /** The pool is smaller than what the runtime needs to work at all. */
 export class PoolTooSmallError extends RangeError {
   /** The name of the class. */

@@ -71,7 +71,11 @@ export interface Store {
   /** Stores the progress of runs. */
   progress(entries: readonly ProgressEntry[]): Promise<void>;
 
-  /** Records this process, under an id of its own that is never used again. */
+  /**
+   * Records this process, under an id of its own that is never used again.
+   *
+   * @throws {ProtocolTooOldError} a newer program requires a higher protocol.
+   */
   register(owner: Owner): Promise<void>;
 
   /** Records what this process declares, for whoever enqueues beside the runtime: SQL, another language. */
@@ -276,6 +280,8 @@ export interface Owner {
   readonly name: string;
   /** The queues that it works. */
   readonly queues: readonly string[];
+  /** The protocol that it speaks. Default that of this program. */
+  readonly protocol?: number;
 }
 
 /** What a process declares, as far as it concerns who enqueues. */
@@ -298,6 +304,8 @@ export interface PausedQueue {
 export interface Beat {
   /** False when this process was rescued meanwhile: it must start no more jobs and register anew. */
   readonly alive: boolean;
+  /** The lowest protocol that may claim when this process's is below it: it gets no more jobs. Otherwise null. */
+  readonly outdatedBy: number | null;
   /** The store's clock, ms since the epoch. */
   readonly nowMs: number;
   /** Every process with the value of its last heartbeat, which changes at each. */

@@ -1,4 +1,4 @@
-import { errorText, type JobId, type Log, type Rescued, type Store } from "../ports/mod.ts";
+import { errorText, type JobId, type Log, PROTOCOL, type Rescued, type Store } from "../ports/mod.ts";
 import { levelOf } from "./_level_of.ts";
 import { Ticker } from "./_ticker.ts";
 
@@ -22,6 +22,8 @@ export interface HeartOptions {
   readonly onFit: () => void;
   /** It has put another's jobs back in line. */
   readonly onRescue: (rescued: Rescued) => void;
+  /** This program is too old for the schema: the process gets no more jobs, and looks after no one else's. */
+  readonly onOutdated: () => void;
   /** These queues are paused, and no others. */
   readonly onPaused: (queues: readonly string[]) => void;
   /** A running job of this process is to be cancelled. */
@@ -50,6 +52,7 @@ export class Heart {
   #registered = false;
   #lost: { id: string; beat: string }[] = [];
   #wasFit = true;
+  #outdated = false;
 
   constructor(options: HeartOptions) {
     this.#options = options;
@@ -121,15 +124,31 @@ export class Heart {
     onPaused(beat.pausedQueues);
     if (rested) onFit();
     for (const id of beat.cancelRequested) onCancel(id);
+    if (beat.outdatedBy !== null) return this.#retire(beat.outdatedBy);
     this.#lost = this.#watch(beat.nowMs, beat.owners);
     this.#mending.wake();
   }
 
   /** Beside the beats, for it may take its time: a heartbeat must not wait for a rescue. */
   async #mend(): Promise<void> {
+    if (this.#outdated) return;
     for (const { id, beat } of this.#lost.splice(0)) await this.#rescue(id, beat);
     // Not only at the start: an older program on the same queue may put them aside again while it is still there.
     await this.#options.store.recall(this.#options.kinds);
+  }
+
+  /** It goes on beating, or what it runs would be rescued. Whom it watches others watch too. */
+  #retire(least: number): void {
+    if (this.#outdated) return;
+    this.#outdated = true;
+    this.#lost = [];
+    const { log, onOutdated } = this.#options;
+    log.error(
+      "this program is too old for the schema, which a newer one has migrated: it claims no more jobs and ends those " +
+        "that it runs; replace it by a newer one",
+      { protocol: PROTOCOL, least },
+    );
+    onOutdated();
   }
 
   #missed(error: unknown, again: boolean): void {

@@ -42,6 +42,8 @@ export interface ProcessingOptions {
   readonly name: string;
   /** Tells the other processes. */
   readonly signaller: Signaller;
+  /** This program is too old for the schema: it works no more. */
+  readonly onOutdated: () => void;
   /** A job has ended here, or should be looked at. */
   readonly onEnded: (id: JobId) => void;
   /** Where it is recorded how the work beside the jobs goes. */
@@ -203,6 +205,7 @@ export class Processing {
       onRescued: () => this.#eachLane((lane) => lane.abandon()),
       onFit: () => this.wakeAll(),
       onRescue: (rescued) => rescued.queues.forEach((queue) => this.ready(queue)),
+      onOutdated: () => this.#retire(),
       onPaused: (paused) => {
         for (const [queue, lane] of this.#lanes) lane.setPaused(paused.includes(queue));
       },
@@ -233,6 +236,15 @@ export class Processing {
         log,
       }),
     ]));
+  }
+
+  /** Ends what it does for the fleet. What runs goes on, and its end is written. */
+  #retire(): void {
+    this.#ticks.stop();
+    this.#purges.stop();
+    this.#resign();
+    this.#eachLane((lane) => lane.close());
+    this.#options.onOutdated();
   }
 
   async #resign(): Promise<void> {

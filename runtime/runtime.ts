@@ -148,6 +148,7 @@ class StoreRuntime implements WorkingRuntime {
       queues: workedQueues(composition, options.work),
       name: this.#name,
       signaller: this.#signaller,
+      onOutdated: () => void Promise.allSettled(this.#services.map((service) => service.stop())),
       onEnded: (id) => this.#waiters.ended(id),
       upkeep: this.#upkeep,
       settings,

@@ -244,6 +244,8 @@ export class MemoryStore implements Store {
     const pausedQueues = [...this.#paused.keys()];
     return Promise.resolve({
       alive,
+      // All runtimes on it are of this one program.
+      outdatedBy: null,
       nowMs: this.#clock(),
       owners: this.#owners.all(),
       cancelRequested,

@@ -32,11 +32,12 @@ function branch(priority: number, at: string, id: string): string {
 /**
  * The branches are read one after the other, and a later one only when the earlier ones did not fill the limit: that
  * makes priority strict. A process that is not on the record (it was rescued) gets nothing, for nobody would miss its
- * jobs; the lock on its row makes a rescue wait for a claim that has begun. Nor does anybody while the queue is paused.
+ * jobs; the lock on its row makes a rescue wait for a claim that has begun. Nor does one whose protocol is too old, nor
+ * anybody while the queue is paused.
  */
 export const CLAIM: string = `
   with alive as materialized (
-    select 1 from {schema}.worker where id = $1::text::uuid for key share
+    select 1 from {schema}.worker where id = $1::text::uuid and not outdated for key share
   ), due as materialized (
     select place, priority, scheduled_at, row_number() over () as ord
     from (

@@ -1,11 +1,12 @@
+import { PROTOCOL } from "../../ports/protocol.ts";
 import type { Beat, Owner } from "../../ports/store.ts";
 import { BEAT_SQL } from "./rescue.ts";
 import { epochMsSql } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
 const REGISTER = `
-  insert into {schema}.worker (id, name, queues)
-  values ($1::text::uuid, $2::text, $3::text::jsonb)
+  insert into {schema}.worker (id, name, queues, protocol)
+  values ($1::text::uuid, $2::text, $3::text::jsonb, $4::text::int)
   on conflict (id) do nothing`;
 
 /** The others as they were when the statement began, and this process as it has just become. */
@@ -14,13 +15,13 @@ const BEAT = `
     update {schema}.worker
     set heartbeat_at = clock_timestamp()
     where id = $1::text::uuid
-    returning id, heartbeat_at
+    returning id, heartbeat_at, outdated
   ), everyone as (
     select id, heartbeat_at from renewed
     union all
     select id, heartbeat_at from {schema}.worker where id <> $1::text::uuid
   )
-  select clock.now_ms, clock.cancel_requested, clock.paused, everyone.id, ${BEAT_SQL} as beat
+  select clock.now_ms, clock.cancel_requested, clock.paused, clock.outdated_by, everyone.id, ${BEAT_SQL} as beat
   from (
     select
       ${epochMsSql("clock_timestamp()")} as now_ms,
@@ -31,13 +32,21 @@ const BEAT = `
       ) as cancel_requested,
       (
         select jsonb_agg(name)::text from {schema}.queue where paused_at is not null
-      ) as paused
+      ) as paused,
+      (
+        select max(least_protocol) from {schema}.migration where (select outdated from renewed)
+      ) as outdated_by
   ) as clock
   left join everyone on true`;
 
-/** Records a process. */
+/**
+ * Records a process.
+ *
+ * @throws {ProtocolTooOldError} a newer program requires a higher protocol.
+ */
 export async function register(database: Statements, owner: Owner): Promise<void> {
-  await database.query(REGISTER, [owner.id, owner.name, JSON.stringify(owner.queues)]);
+  const protocol = String(owner.protocol ?? PROTOCOL);
+  await database.query(REGISTER, [owner.id, owner.name, JSON.stringify(owner.queues), protocol]);
 }
 
 /** Renews a process's heartbeat and reads everyone's. */
@@ -47,9 +56,10 @@ export async function beat(database: Statements, owner: string): Promise<Beat> {
     id: String(row.id),
     beat: String(row.beat),
   }));
-  const { cancel_requested: requested, paused } = rows[0] ?? {};
+  const { cancel_requested: requested, paused, outdated_by: outdatedBy } = rows[0] ?? {};
   return {
     alive: owners.some(({ id }) => id === owner),
+    outdatedBy: typeof outdatedBy === "number" ? outdatedBy : null,
     nowMs: Number(rows[0]?.now_ms),
     owners,
     cancelRequested: typeof requested === "string" ? requested.split(",") : [],

@@ -1,6 +1,7 @@
 import type { Database, MigrationStep, Transaction } from "../../ports/database.ts";
 import { InvalidOptionError, SchemaVersionError } from "../../ports/errors.ts";
 import { checkSchemaName, migrationLockKey, substitute } from "./identifiers.ts";
+import { LOWER_PROTOCOL, raiseProtocol } from "./protocol.ts";
 
 /** A database with the name of its schema. */
 export interface SchemaDatabase extends Pick<Database, "query" | "transaction"> {
@@ -90,12 +91,12 @@ export function printMigration(schema: string, part: string, steps: readonly Mig
     print(
       `insert into {schema}.migration (part, version, name) ` +
         `values (${literal(part)}, ${step.version}, ${literal(step.name)})`,
-    ) + "commit;\n"
+    ) + afterUp(part, step).map(print).join("") + "commit;\n"
   );
   const down = steps.toReversed().map((step) =>
     `-- ${part} ${step.version}: undo ${step.name}\nbegin;\n${print(step.down)}` +
     print(`delete from {schema}.migration where part = ${literal(part)} and version = ${step.version}`) +
-    "commit;\n"
+    afterDown(step).map(print).join("") + "commit;\n"
   );
   return {
     up: print("create schema if not exists {schema}") + print(CREATE_TABLE) + "\n" + up.join("\n"),
@@ -129,6 +130,7 @@ async function stepUp(
   if (step === undefined) return false;
   await tx.unsafe(step.up, []);
   await tx.unsafe(RECORD, [part, step.version, step.name]);
+  for (const statement of afterUp(part, step)) await tx.unsafe(statement, []);
   return true;
 }
 
@@ -146,7 +148,16 @@ async function stepDown(
   if (version <= target || step === undefined) return false;
   await tx.unsafe(step.down, []);
   await tx.unsafe(FORGET, [part, step.version]);
+  for (const statement of afterDown(step)) await tx.unsafe(statement, []);
   return true;
+}
+
+function afterUp(part: string, { version, leastProtocol }: MigrationStep): readonly string[] {
+  return leastProtocol === undefined ? [] : raiseProtocol(part, version, leastProtocol);
+}
+
+function afterDown({ leastProtocol }: MigrationStep): readonly string[] {
+  return leastProtocol === undefined ? [] : LOWER_PROTOCOL;
 }
 
 async function exists(tx: Transaction, query: string, schema: string): Promise<boolean> {

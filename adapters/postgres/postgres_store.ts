@@ -256,7 +256,11 @@ export class PostgresStore implements Store {
     await storeProgress(this.#steps, entries);
   }
 
-  /** Records this process, under an id (a UUID) of its own that is never used again. */
+  /**
+   * Records this process, under an id (a UUID) of its own that is never used again.
+   *
+   * @throws {ProtocolTooOldError} a newer program requires a higher protocol.
+   */
   async register(owner: Owner): Promise<void> {
     await register(this.#pulse, owner);
   }

@@ -1,6 +1,7 @@
 import type { MigrationStep } from "../../ports/database.ts";
 import { CREATE_ENQUEUE, DROP_ENQUEUE } from "./enqueue_function.ts";
 import { type MigrationSql, printMigration } from "./migrate.ts";
+import { CREATE_PROTOCOL, DROP_PROTOCOL } from "./protocol.ts";
 
 /** The name under which the steps of the job tables are recorded. */
 export const JOBS_PART: string = "jobs";
@@ -183,6 +184,7 @@ export const JOB_STEPS: readonly MigrationStep[] = [
   { version: 1, name: "create jobs", up: CREATE_JOBS, down: DROP_JOBS },
   { version: 2, name: "enqueue by SQL, pause queues", up: CREATE_ENQUEUE, down: DROP_ENQUEUE },
   { version: 3, name: "record upkeep", up: CREATE_UPKEEP, down: "drop table {schema}.upkeep" },
+  { version: 4, name: "protocol of the processes", up: CREATE_PROTOCOL, down: DROP_PROTOCOL },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */

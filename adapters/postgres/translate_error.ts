@@ -1,4 +1,5 @@
 import { DatabaseUnavailableError, RefusedValueError, TransactionConflictError } from "../../ports/errors.ts";
+import { PROTOCOL_TOO_OLD, protocolTooOld } from "./protocol.ts";
 
 /** Codes of the driver and of the operating system that mean that a connection could not be made or broke. */
 const CONNECTION_CODES: ReadonlySet<string> = new Set([
@@ -50,6 +51,7 @@ export function translateError(error: unknown): Error {
   if (!(error instanceof Error)) return new Error(String(error));
   const code = codeOf(error);
   if (code === null) return error;
+  if (code === PROTOCOL_TOO_OLD) return protocolTooOld(error);
   const cause = { cause: error };
   if (CONNECTION_CODES.has(code)) {
     return new DatabaseUnavailableError(`Cannot reach the database: ${error.message || code}`, cause);

@@ -1,7 +1,9 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { PostgresDatabase } from "../../adapters/postgres/mod.ts";
 import { createRuntime } from "../../mod.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { testDatabaseUrl } from "../support/test_database.ts";
+import { PROTOCOL } from "../../ports/mod.ts";
 import { runtimeOptions } from "./programs/composition.ts";
 import { Site } from "./support/site.ts";
 
@@ -51,4 +53,46 @@ Deno.test("a program whose schema is not migrated does not start, and says what 
   await runtime.stop();
   assertEquals(error?.name, "SchemaVersionError");
   assertStringIncludes(error!.message, "migrate");
+});
+
+Deno.test("when a migration raises the protocol the old process ends what it runs, and the new one does the rest", async () => {
+  const raise = { version: 1, name: "raise", up: "select 1", down: "select 1", leastProtocol: PROTOCOL + 1 };
+  await using site = await Site.open();
+  const database = PostgresDatabase.connect({
+    url: await testDatabaseUrl(),
+    schema: site.schema,
+    poolSize: 1,
+  });
+  const old = await site.working({ inline: true });
+  const held = await site.enqueue("hold");
+  await site.started(held);
+  await database.migrate("probe", [raise]);
+  const told = () =>
+    old.log.filter((line) => line.event.startsWith("this program is too old for the schema"));
+  await old.until("word that it is too old", () => told().length > 0);
+  const next = await site.enqueue("plain");
+
+  const late = site.worker();
+  assertEquals((await late.end()).code, 3);
+  assertStringIncludes(late.log.at(-1)!.error as string, "ProtocolTooOldError");
+  assertStringIncludes(late.log.at(-1)!.error as string, `protocol ${PROTOCOL}`);
+  assertStringIncludes(late.log.at(-1)!.error as string, `requires ${PROTOCOL + 1}`);
+  assertEquals((await site.runtime.get(next))!.state, "pending");
+
+  const newer = await site.working({ inline: true, protocol: PROTOCOL + 1 });
+  assertEquals((await site.until(next, "completed")).output, newer.pid);
+  site.gate.open();
+  const job = await site.until(held, "completed");
+  assertEquals([job.attempt, job.run, job.output], [1, 1, old.pid]);
+  assertEquals(told().length, 1);
+  old.signal("SIGTERM");
+  assertEquals((await old.end()).code, 0);
+
+  // Taken back: both programs work again.
+  newer.signal("SIGTERM");
+  await newer.end();
+  await database.migrateDown("probe", [raise]);
+  const back = await site.working({ inline: true });
+  assertEquals((await site.until(await site.enqueue("plain"), "completed")).output, back.pid);
+  await database.close();
 });

@@ -33,6 +33,8 @@ export interface WorkerConfig {
   readonly settings?: Partial<Settings>;
   /** The period of the periodic `tick`, in ms, and where it writes. Default there is none. */
   readonly tick?: { readonly everyMs: number; readonly journal: string };
+  /** The protocol that it speaks. Default that of this program. */
+  readonly protocol?: number;
   /** Whether it works, or only migrates. Default it works. */
   readonly work?: boolean;
   /** Passed on. */

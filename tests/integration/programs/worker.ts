@@ -1,5 +1,6 @@
 /** A worker program of the integration tests. Its only argument is a `WorkerConfig` as JSON; its log is JSON lines. */
 import "./shift_clock.ts";
+import { PostgresStore } from "../../../adapters/postgres/mod.ts";
 import { createLog, createRuntime } from "../../../mod.ts";
 import { runtimeOptions, type WorkerConfig } from "./composition.ts";
 
@@ -9,6 +10,14 @@ const log = createLog({
   level: "debug",
   write: (line) => Deno.stdout.writeSync(encoder.encode(line + "\n")),
 });
+
+if (config.protocol !== undefined) {
+  const { register } = PostgresStore.prototype;
+  const { protocol } = config;
+  PostgresStore.prototype.register = function (owner) {
+    return register.call(this, { ...owner, protocol });
+  };
+}
 
 const runtime = createRuntime({ ...runtimeOptions(config), log });
 const ended = Promise.withResolvers<void>();
