@@ -1,7 +1,6 @@
 import type { MigrationStep, PartMigrations } from "../ports/mod.ts";
 
-const CREATE_OUTBOX = `
--- A UUID of version 7 with microseconds: newer ids sort last, so the primary key is the order of the list too.
+const NEW_EVENT_ID = `
 create function {schema}.new_event_id() returns uuid language plpgsql volatile as $body$
 declare
   micros bigint := extract(epoch from clock_timestamp()) * 1000000;
@@ -10,7 +9,20 @@ begin
     lpad(to_hex(micros / 1000 * 65536 + 28672 + micros % 1000), 16, '0') || right(gen_random_uuid()::text, 17)
   )::uuid;
 end
-$body$;
+$body$`;
+
+const WAKE_RELAY = `
+create function {schema}.wake_relay() returns void language plpgsql as $body$
+begin
+  if not exists (select from {schema}.relay where awake_until > clock_timestamp()) then
+    perform pg_notify('{channel outbox}', '');
+  end if;
+end
+$body$`;
+
+const CREATE_OUTBOX = `
+-- A UUID of version 7 with microseconds: newer ids sort last, so the primary key is the order of the list too.
+${NEW_EVENT_ID};
 
 create table {schema}.outbox (
   id uuid primary key default {schema}.new_event_id(),
@@ -60,21 +72,54 @@ create table {schema}.relay (
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
 -- Wakes a relay at the commit. A notification in every transaction would cost a third to a half of their rate.
-create function {schema}.wake_relay() returns void language plpgsql as $body$
-begin
-  if not exists (select from {schema}.relay where awake_until > clock_timestamp()) then
-    perform pg_notify('{channel outbox}', '');
-  end if;
-end
-$body$`;
+${WAKE_RELAY}`;
 
 const DROP_OUTBOX = `
 drop function {schema}.wake_relay();
 drop table {schema}.relay, {schema}.subscription_set, {schema}.outbox;
 drop function {schema}.new_event_id()`;
 
+/**
+ * Both run in the transactions of others, under whatever search_path those have. Names that say their schema are found in no
+ * other one, and cost nothing at a call, as a search_path of the function's own would.
+ */
+const QUALIFY_NAMES = `
+create or replace function {schema}.new_event_id() returns uuid language plpgsql volatile as $body$
+declare
+  micros constant pg_catalog.int8 := extract(epoch from pg_catalog.clock_timestamp()) operator(pg_catalog.*) 1000000;
+begin
+  return pg_catalog.concat(
+    pg_catalog.lpad(
+      pg_catalog.to_hex(
+        ((micros operator(pg_catalog./) 1000) operator(pg_catalog.*) 65536)
+          operator(pg_catalog.+) 28672
+          operator(pg_catalog.+) (micros operator(pg_catalog.%) 1000)
+      ),
+      16, '0'
+    ),
+    pg_catalog.right(pg_catalog.gen_random_uuid()::pg_catalog.text, 17)
+  )::pg_catalog.uuid;
+end
+$body$;
+
+create or replace function {schema}.wake_relay() returns void language plpgsql as $body$
+begin
+  if not exists (
+    select from {schema}.relay where awake_until operator(pg_catalog.>) pg_catalog.clock_timestamp()
+  ) then
+    perform pg_catalog.pg_notify('{channel outbox}', '');
+  end if;
+end
+$body$`;
+
+const UNQUALIFY_NAMES = `
+${NEW_EVENT_ID.replace("create function", "create or replace function")};
+
+${WAKE_RELAY.replace("create function", "create or replace function")}`;
+
 const STEPS: readonly MigrationStep[] = [
   { version: 1, name: "create outbox", up: CREATE_OUTBOX, down: DROP_OUTBOX },
+  { version: 2, name: "qualify names in functions", up: QUALIFY_NAMES, down: UNQUALIFY_NAMES },
 ];
 
 /** The channel on which relays are woken. */

@@ -19,6 +19,7 @@ import type {
   Upkeep,
 } from "../ports/mod.ts";
 import { alertsOf } from "./_alerts.ts";
+import { warnOfOldCaptures } from "./_captures.ts";
 import { getEvent, listEvents, readBacklog, requeueEvent } from "./_reads.ts";
 import { Receipts } from "./_receipts.ts";
 import { OutboxRecorder } from "./_recorder.ts";
@@ -126,6 +127,7 @@ export class Outbox implements Events, Service {
     const composition = this.#options.composition();
     if (!takesPart(composition)) return;
     const { database, jobs, upkeep, log } = this.#options;
+    await warnOfOldCaptures(database, log);
     const onFanout = () => this.#receipts.lookNow();
     const settings = this.#settings;
     this.#relay = new Relay({ database, jobs: jobs(), composition, settings, onFanout, upkeep, log });
