@@ -105,14 +105,20 @@ export interface Store {
   /** Gives the lease up, if this process holds it. */
   resign(owner: string): Promise<void>;
 
-  /** What is stored of periodics; those never seen are made. */
-  periodics(names: readonly string[]): Promise<PeriodicRow[]>;
+  /** What is stored of periodics; those never seen are made. With `runs: false` their runs are left out. */
+  periodics(names: readonly string[], options?: { readonly runs?: boolean }): Promise<PeriodicRow[]>;
 
   /**
-   * Takes a tick and enqueues its job in one transaction, if the last tick is still `expected` and no run waits or
-   * runs. Null when it was not taken.
+   * Takes a tick and enqueues its job, both or neither, if the last tick is still `expected` and no run waits or runs. Null
+   * when it was not taken. It waits for nobody who holds the periodic.
    */
   takeTick(request: TakeTick): Promise<JobId | null>;
+
+  /**
+   * Puts the last tick to another one, if it is still the expected one. False when it was not done. For a tick that can't
+   * have been: taken while the store's clock was ahead, or written by hand.
+   */
+  resetTick(periodic: string, expectedMs: number | null, tickMs: number): Promise<boolean>;
 
   /** Enqueues one run of a periodic beside its schedule, or returns the id of the one that waits or runs. */
   runPeriodic(job: NewJob, periodic: string): Promise<JobId>;
@@ -342,7 +348,7 @@ export interface Rescued {
 export interface PeriodicRow {
   /** Its name. */
   readonly name: string;
-  /** The last tick taken, ms since the epoch; null before the first. */
+  /** The last tick taken, ms since the epoch; null before the first. Anything that somebody wrote, infinities too. */
   readonly lastTickMs: number | null;
   /** The job that waits or runs. */
   readonly currentJobId: JobId | null;

@@ -1,5 +1,9 @@
 import {
   type Composition,
+  ConnectionTimeoutError,
+  DatabaseUnavailableError,
+  errorText,
+  type Log,
   MAINTENANCE_QUEUE,
   type NewJob,
   type Periodic,
@@ -9,69 +13,115 @@ import {
   type Schedule,
   type Store,
 } from "../ports/mod.ts";
-import { dueTick, nextDueAt } from "./_ticks.ts";
+import { correctedTick, dueTick, nextDueAt } from "./_ticks.ts";
 
-/** Enqueues the periodics that are due, and tells of them. */
+/** What {@linkcode Periodics} needs. */
+export interface PeriodicsOptions {
+  /** Where they are. */
+  readonly store: Store;
+  /** Knows cron expressions. */
+  readonly schedule: Schedule;
+  /** Those that are declared. */
+  readonly periodics: Composition["periodics"];
+  /** For people. */
+  readonly log: Log;
+}
+
+/** What a look at the periodics brought. */
+export interface Ticks {
+  /** How many ticks were taken. */
+  readonly taken: number;
+  /** In how many ms the next falls due; null when none does. */
+  readonly nextMs: number | null;
+  /** What went wrong with some of them; null when all went well. */
+  readonly fault: Error | null;
+}
+
+/** Enqueues the periodics that are due, each for itself, and tells of them. */
 export class Periodics {
-  readonly #store: Store;
-  readonly #schedule: Schedule;
-  readonly #periodics: Composition["periodics"];
+  readonly #options: PeriodicsOptions;
 
-  constructor(store: Store, schedule: Schedule, periodics: Composition["periodics"]) {
-    this.#store = store;
-    this.#schedule = schedule;
-    this.#periodics = periodics;
+  constructor(options: PeriodicsOptions) {
+    this.#options = options;
   }
 
-  /** Takes every tick that is due. Resolves to how many were taken, and in how many ms the next falls due. */
-  async takeDue(): Promise<{ taken: number; nextMs: number | null }> {
+  /**
+   * Takes every tick that is due. One that fails holds up no other.
+   *
+   * @throws the store can't be reached: then none of them is to blame.
+   */
+  async takeDue(): Promise<Ticks> {
     let taken = 0;
     let nextMs: number | null = null;
-    for (const [periodic, row] of await this.#rows()) {
-      const tickMs = row.currentJobId === null ? dueTick(periodic, this.#schedule, row) : null;
-      if (tickMs !== null) {
-        const request = {
-          periodic: periodic.name,
-          expectedMs: row.lastTickMs,
-          tickMs,
-          job: periodicJob(periodic),
-        };
-        if (await this.#store.takeTick(request) !== null) taken++;
+    const faults: string[] = [];
+    for (const [periodic, row] of await this.#rows(false)) {
+      try {
+        const tick = await this.#takeOne(periodic, row);
+        if (tick.isTaken) taken++;
+        if (tick.dueAt !== null && tick.dueAt > row.nowMs) {
+          nextMs = Math.min(nextMs ?? Infinity, tick.dueAt - row.nowMs);
+        }
+      } catch (error) {
+        if (error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError) throw error;
+        faults.push(`${periodic.name}: ${errorText(error)}`);
       }
-      const dueAt = nextDueAt(
-        periodic,
-        this.#schedule,
-        tickMs === null ? row : { ...row, lastTickMs: tickMs },
-      );
-      if (dueAt !== null && dueAt > row.nowMs) nextMs = Math.min(nextMs ?? Infinity, dueAt - row.nowMs);
     }
-    return { taken, nextMs };
+    return { taken, nextMs, fault: faults.length === 0 ? null : new Error(faults.join("; ")) };
   }
 
   /** What is known of each. */
   async status(): Promise<PeriodicStatus[]> {
-    const rows = await this.#rows();
-    return rows.map(([periodic, row]) => {
-      const nextAt = nextDueAt(periodic, this.#schedule, row);
-      return {
-        name: periodic.name,
-        schedule: "every" in periodic
-          ? `every ${periodic.every} ms`
-          : `${periodic.cron} ${periodic.timezone}`,
-        nextRunAt: iso(nextAt),
-        lastTickAt: iso(row.lastTickMs),
-        currentJobId: row.currentJobId,
-        lastRun: row.runs[0] ?? null,
-        runs: row.runs,
-      };
-    });
+    return (await this.#rows(true)).map(([periodic, row]) => ({
+      name: periodic.name,
+      schedule: "every" in periodic ? `every ${periodic.every} ms` : `${periodic.cron} ${periodic.timezone}`,
+      nextRunAt: iso(nextDueAt(periodic, this.#options.schedule, this.#corrected(periodic, row))),
+      lastTickAt: iso(row.lastTickMs),
+      currentJobId: row.currentJobId,
+      lastRun: row.runs[0] ?? null,
+      runs: row.runs,
+    }));
   }
 
-  async #rows(): Promise<[Periodic, PeriodicRow][]> {
-    if (this.#periodics.size === 0) return [];
-    const names = [...this.#periodics.keys()].sort();
-    const rows = new Map((await this.#store.periodics(names)).map((row) => [row.name, row]));
-    return names.map((name) => [this.#periodics.get(name)!, rows.get(name)!]);
+  async #takeOne(
+    periodic: Periodic,
+    stored: PeriodicRow,
+  ): Promise<{ isTaken: boolean; dueAt: number | null }> {
+    const { store, schedule, log } = this.#options;
+    const row = this.#corrected(periodic, stored);
+    if (row.lastTickMs !== stored.lastTickMs) {
+      log.warn("the last tick of a periodic is none that can have been, counting from now", {
+        periodic: periodic.name,
+        lastTick: iso(stored.lastTickMs) ?? String(stored.lastTickMs),
+      });
+      await store.resetTick(periodic.name, stored.lastTickMs, row.lastTickMs!);
+    }
+    const tickMs = row.currentJobId === null ? dueTick(periodic, schedule, row) : null;
+    if (tickMs === null) return { isTaken: false, dueAt: nextDueAt(periodic, schedule, row) };
+    const request = {
+      periodic: periodic.name,
+      expectedMs: row.lastTickMs,
+      tickMs,
+      job: periodicJob(periodic),
+    };
+    const isTaken = await store.takeTick(request) !== null;
+    return { isTaken, dueAt: nextDueAt(periodic, schedule, { ...row, lastTickMs: tickMs }) };
+  }
+
+  #corrected(periodic: Periodic, row: PeriodicRow): PeriodicRow {
+    const tickMs = correctedTick(periodic, this.#options.schedule, row);
+    return tickMs === null ? row : { ...row, lastTickMs: tickMs };
+  }
+
+  async #rows(runs: boolean): Promise<[Periodic, PeriodicRow][]> {
+    const { store, periodics } = this.#options;
+    if (periodics.size === 0) return [];
+    const names = [...periodics.keys()].sort();
+    const rows = new Map((await store.periodics(names, { runs })).map((row) => [row.name, row]));
+    return names.flatMap((name) => {
+      const row = rows.get(name);
+      // Somebody who deletes rows by hand deletes this one between two statements: the next look makes it again.
+      return row === undefined ? [] : [[periodics.get(name)!, row]];
+    });
   }
 }
 
@@ -88,6 +138,7 @@ export function periodicJob(periodic: Periodic): NewJob {
   };
 }
 
+/** Null for what is no instant. */
 function iso(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
+  return ms === null || !(Math.abs(ms) <= 8.64e15) ? null : new Date(ms).toISOString();
 }

@@ -264,9 +264,12 @@ export class Processing {
 
   async #tick(): Promise<number | void> {
     if (!this.#leader.leading) return;
-    const { taken, nextMs } = await this.#ticking.run(() => this.#options.periodics.takeDue());
-    if (taken > 0) this.ready(MAINTENANCE_QUEUE);
-    return nextMs ?? undefined;
+    return await this.#ticking.run(async () => {
+      const { taken, nextMs, fault } = await this.#options.periodics.takeDue();
+      if (taken > 0) this.ready(MAINTENANCE_QUEUE);
+      if (fault !== null) throw fault;
+      return nextMs ?? undefined;
+    });
   }
 
   async #purge(): Promise<void> {

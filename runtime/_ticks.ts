@@ -49,3 +49,20 @@ export function nextDueAt(periodic: Periodic, schedule: Schedule, row: PeriodicR
   if (row.lastTickMs !== null) return nextTick(periodic, schedule, row.lastTickMs);
   return periodic.runAtStart === false ? nextTick(periodic, schedule, row.sinceMs) : row.nowMs;
 }
+
+/** What a Date can be, in ms on both sides of the epoch. */
+const INSTANT_MS_MAX = 8.64e15;
+
+/**
+ * The tick to count from instead, when that which is stored can't be: no instant at all, or further ahead than the next
+ * tick, taken while the clock of the store was ahead. Null when it can.
+ */
+export function correctedTick(periodic: Periodic, schedule: Schedule, row: PeriodicRow): number | null {
+  const countsFromMs = row.lastTickMs ?? (periodic.runAtStart === false ? row.sinceMs : row.nowMs);
+  const isInstant = Math.abs(countsFromMs) <= INSTANT_MS_MAX;
+  if (isInstant && countsFromMs <= row.nowMs) return null;
+  if (isInstant && countsFromMs <= (nextTick(periodic, schedule, row.nowMs) ?? row.nowMs)) return null;
+  return "every" in periodic
+    ? Math.floor(row.nowMs / periodic.every) * periodic.every
+    : Math.floor(row.nowMs);
+}

@@ -20,14 +20,6 @@ const REPORT_MS_MIN = 500;
 const OVERDUE_INTERVALS = 3;
 const OVERDUE_MS_MIN = 60_000;
 
-/** What the process is known by in the reports. */
-export interface Reporter {
-  /** Where they go. */
-  readonly store: Store;
-  /** The process's name, for people. */
-  readonly process: string;
-}
-
 /**
  * Records how the upkeep of a process goes, reports it to the store once a minute and when a task begins or ceases to fail,
  * and tells of all processes' together. While nothing can be stored, the process tells at least of its own.
@@ -37,7 +29,7 @@ export class UpkeepRecords implements Upkeep {
   readonly #tasks = new Map<string, TaskRecord>();
   /** Of this start of the process; the id on the record of processes may change under way. */
   readonly #id: string = crypto.randomUUID();
-  #reporter: Reporter | undefined;
+  #process = "";
   #reports: Ticker | undefined;
   #reportedAt = -Infinity;
   #turned = false;
@@ -56,12 +48,12 @@ export class UpkeepRecords implements Upkeep {
     return task;
   }
 
-  /** Begins to report. */
-  start(reporter: Reporter): void {
-    this.#reporter = reporter;
+  /** Begins to report to a store, under the process's name. */
+  start(store: Store, process: string): void {
+    this.#process = process;
     this.#reports ??= new Ticker({
       everyMs: REPORT_MS,
-      run: () => this.#report(),
+      run: () => this.#report(store),
       onError: (error) => this.#log.debug("upkeep not reported, trying again", { error: errorText(error) }),
     });
     this.#reports.start();
@@ -93,22 +85,21 @@ export class UpkeepRecords implements Upkeep {
     this.#reports?.wake();
   }
 
-  async #report(): Promise<number | void> {
+  async #report(store: Store): Promise<number | void> {
     const now = performance.now();
     if (now < this.#reportedAt + REPORT_MS_MIN) return this.#reportedAt + REPORT_MS_MIN - now;
     this.#reportedAt = now;
     this.#turned = false;
     const reports = this.#unreported();
     if (reports.length > 0) {
-      await this.#reporter!.store.reportUpkeep(reports);
+      await store.reportUpkeep(reports);
       for (const report of reports) this.#tasks.get(report.task)!.reported(report, now);
     }
     return this.#turned ? REPORT_MS_MIN : undefined;
   }
 
   #unreported(): UpkeepReport[] {
-    const process = this.#reporter?.process ?? "";
-    return [...this.#tasks.values()].map((task) => task.report(this.#id, process)).filter((each) =>
+    return [...this.#tasks.values()].map((task) => task.report(this.#id, this.#process)).filter((each) =>
       each !== null
     );
   }

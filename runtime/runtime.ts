@@ -139,7 +139,7 @@ class StoreRuntime implements WorkingRuntime {
     this.#signaller = new Signaller(store, settings.signalMs, log);
     this.#gatherer = new Gatherer(store, () => this.#signaller.take());
     this.#waiters = new Waiters({ store, signaller: this.#signaller, pollMs: settings.pollMs, log });
-    this.#periodics = new Periodics(store, schedule, composition.periodics);
+    this.#periodics = new Periodics({ store, schedule, periodics: composition.periodics, log });
     this.#processing = new Processing({
       store,
       executor,
@@ -232,7 +232,7 @@ class StoreRuntime implements WorkingRuntime {
     if (periodic === undefined) throw new UndeclaredPeriodicError(name, this.composition.periodics.keys());
     const job = periodicJob(periodic);
     // The row exists from the first look on; a name that nobody has looked at has none yet.
-    await this.#track(() => this.#store.periodics([name]));
+    await this.#track(() => this.#store.periodics([name], { runs: false }));
     const id = await this.#track(() => this.#store.runPeriodic(job, name));
     this.#announce([job]);
     return id;
@@ -301,7 +301,7 @@ class StoreRuntime implements WorkingRuntime {
     if (this.#isStopping()) return;
     this.#phase = "working";
     this.#processing.start();
-    this.#upkeep.start({ store: this.#store, process: this.#name });
+    this.#upkeep.start(this.#store, this.#name);
     this.#log.info("started", { owner: this.#processing.owner, queues: this.#processing.queues.join(",") });
   }
 

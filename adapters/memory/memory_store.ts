@@ -292,11 +292,18 @@ export class MemoryStore implements Store {
   }
 
   /** What is stored of periodics. */
-  periodics(names: readonly string[]): Promise<PeriodicRow[]> {
+  periodics(names: readonly string[], options: { readonly runs?: boolean } = {}): Promise<PeriodicRow[]> {
     const nowMs = this.#clock();
     return Promise.resolve(names.map((name) => {
       const { lastTickMs, currentJobId, sinceMs, runs } = this.#periodics.record(name, nowMs);
-      return { name, lastTickMs, currentJobId, sinceMs, runs: [...runs], nowMs };
+      return {
+        name,
+        lastTickMs,
+        currentJobId,
+        sinceMs,
+        runs: options.runs === false ? [] : [...runs],
+        nowMs,
+      };
     }));
   }
 
@@ -308,6 +315,14 @@ export class MemoryStore implements Store {
     }
     record.lastTickMs = request.tickMs;
     return Promise.resolve(this.#insert(request.job, request.periodic).id);
+  }
+
+  /** Puts the last tick of a periodic to another one. */
+  resetTick(periodic: string, expectedMs: number | null, tickMs: number): Promise<boolean> {
+    const record = this.#periodics.record(periodic, this.#clock());
+    if (record.lastTickMs !== expectedMs) return Promise.resolve(false);
+    record.lastTickMs = tickMs;
+    return Promise.resolve(true);
   }
 
   /** Makes one run of a periodic beside its schedule. */

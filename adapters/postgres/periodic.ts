@@ -1,12 +1,12 @@
 import type { JobId, JobState } from "../../ports/job.ts";
 import type { Json } from "../../ports/json.ts";
 import type { Transaction } from "../../ports/database.ts";
+import { TransactionConflictError } from "../../ports/errors.ts";
 import type { PeriodicRun } from "../../ports/inspector.ts";
 import type { NewJob, PeriodicRow, TakeTick } from "../../ports/store.ts";
 import type { TxRow } from "../../ports/tx.ts";
-import type { PostgresDatabase } from "./database.ts";
-import { insertJobsIn, type InsertTarget } from "./insert.ts";
 import { arrayLiteral, epochMsSql } from "./sql_text.ts";
+import type { Statements } from "./statements.ts";
 
 const MAKE = `
   insert into {schema}.periodic (name)
@@ -18,30 +18,109 @@ const MAKE = `
 
 const READ = `
   select
-    periodic.name, ${epochMsSql("last_tick")} as last_tick_ms, job.id as current_job_id, runs::text as runs,
+    periodic.name, ${epochMsSql("last_tick")} as last_tick_ms, job.id as current_job_id,
     ${epochMsSql("since")} as since_ms, ${epochMsSql("clock_timestamp()")} as now_ms
   from {schema}.periodic
   left join {schema}.job on job.id = periodic.job_id
   where periodic.name = any($1::text::text[])`;
 
-const LOCK = `
-  select ${epochMsSql("last_tick")} as last_tick_ms, job_id
-  from {schema}.periodic
-  where name = $1::text
-  for update`;
+const READ_RUNS = `
+  select run.*
+  from unnest($1::text::text[]) as given (name)
+  cross join lateral (
+    select name, job_id, ${epochMsSql("finished_at")} as finished_ms, state, output::text as output, error
+    from {schema}.periodic_run
+    where name = given.name
+    order by id desc
+    limit 20
+  ) as run`;
+
+/** A tick as the runtime knows it: whole ms. */
+const LAST_TICK = `round(${epochMsSql("last_tick")}::numeric)::float8`;
+
+/**
+ * The row as the statement saw it when it began. Whoever changed it meanwhile may have made a run that the statement can't
+ * see: then its row has another version.
+ */
+const SEEN = `
+  seen as materialized (
+    select name, job_id, xmin as version from {schema}.periodic where name = $1::text
+  )`;
+
+const INSERT_AND_LINK = `
+  insert into {schema}.job (kind, queue, priority, max_attempts, args, scheduled_at)
+    select $2::text, $3::text, $4::text::smallint, $5::text::int, $6::text::jsonb, clock_timestamp()
+    from free`;
+
+/** One statement, so that a process that is frozen holds no lock. A row that somebody holds is left for the next look. */
+const TAKE_TICK = `
+  with ${SEEN}, free as materialized (
+    select periodic.name
+    from {schema}.periodic
+    join seen on seen.name = periodic.name
+    where periodic.xmin = seen.version
+      and ${LAST_TICK} is not distinct from $7::float8
+      and not exists (select from {schema}.job where job.id = seen.job_id)
+    for update of periodic skip locked
+  ), inserted as (
+    ${INSERT_AND_LINK}
+    returning id
+  ), linked as (
+    update {schema}.periodic
+    set job_id = inserted.id, last_tick = to_timestamp($8::float8 / 1000)
+    from inserted
+    where name = $1::text
+  )
+  select id from inserted`;
+
+const RUN = `
+  with ${SEEN}, locked as materialized (
+    select periodic.name, seen.job_id
+    from {schema}.periodic
+    join seen on seen.name = periodic.name
+    where periodic.xmin = seen.version
+    for update of periodic
+  ), live as materialized (
+    select job.id from {schema}.job join locked on job.id = locked.job_id
+  ), free as materialized (
+    select name from locked where not exists (select from live)
+  ), inserted as (
+    ${INSERT_AND_LINK}
+    returning id
+  ), linked as (
+    update {schema}.periodic
+    set job_id = inserted.id
+    from inserted
+    where name = $1::text
+  )
+  select id from live
+  union all
+  select id from inserted`;
+
+const RESET = `
+  update {schema}.periodic
+  set last_tick = to_timestamp($3::float8 / 1000), since = least(since, clock_timestamp())
+  where name = (
+    select name
+    from {schema}.periodic
+    where name = $1::text and ${LAST_TICK} is not distinct from $2::float8
+    for update skip locked
+  )
+  returning name`;
+
+const LOCK = "select job_id from {schema}.periodic where name = $1::text for update";
 
 const IS_LIVE = "select 1 from {schema}.job where id = $1::text::bigint";
 
-const LINK = `
-  update {schema}.periodic
-  set job_id = $2::text::bigint,
-    last_tick = coalesce(to_timestamp($3::float8 / 1000), last_tick)
-  where name = $1::text`;
+const LINK = "update {schema}.periodic set job_id = $2::text::bigint where name = $1::text";
+
+const TRIES = 5;
 
 /** What is stored of periodics; those never seen are made. */
 export async function readPeriodics(
-  database: PostgresDatabase,
+  database: Statements,
   names: readonly string[],
+  withRuns: boolean,
 ): Promise<PeriodicRow[]> {
   if (names.length === 0) return [];
   const list = arrayLiteral(names);
@@ -50,41 +129,43 @@ export async function readPeriodics(
     await database.query(MAKE, [list]);
     rows = await database.query(READ, [list]);
   }
+  const runs = withRuns ? await database.query(READ_RUNS, [list]) : [];
   return rows.map((row) => ({
     name: String(row.name),
     lastTickMs: row.last_tick_ms === null ? null : Math.round(Number(row.last_tick_ms)),
     currentJobId: row.current_job_id === null ? null : String(row.current_job_id),
     sinceMs: Number(row.since_ms),
-    runs: toRuns(String(row.runs)),
+    runs: runs.filter(({ name }) => name === row.name).map(toRun),
     nowMs: Number(row.now_ms),
   }));
 }
 
-/** Takes a tick and enqueues its job in one transaction; null when it was not taken. */
-export async function takeTick(
-  database: PostgresDatabase,
-  target: InsertTarget,
-  request: TakeTick,
-): Promise<JobId | null> {
-  return await database.transaction(async (tx) => {
-    const row = await lockPeriodic(tx, request.periodic);
-    const lastMs = row.last_tick_ms === null ? null : Math.round(Number(row.last_tick_ms));
-    if (lastMs !== request.expectedMs || await liveJob(tx, row) !== null) return null;
-    return await enqueueRun(tx, target, request.job, request.periodic, request.tickMs);
-  });
+/** Takes a tick and enqueues its job; null when it was not taken. */
+export async function takeTick(database: Statements, request: TakeTick): Promise<JobId | null> {
+  const { periodic, job, expectedMs, tickMs } = request;
+  const [row] = await database.query(TAKE_TICK, [periodic, ...columnsOf(job), expectedMs, tickMs]);
+  return row === undefined ? null : String(row.id);
+}
+
+/** Puts the last tick back to one that can be. False when it is another by now, or somebody holds the row. */
+export async function resetTick(
+  database: Statements,
+  periodic: string,
+  expectedMs: number | null,
+  tickMs: number,
+): Promise<boolean> {
+  return (await database.query(RESET, [periodic, expectedMs, tickMs])).length > 0;
 }
 
 /** Enqueues one run beside the schedule, or returns the id of the one that waits or runs. */
-export async function runPeriodic(
-  database: PostgresDatabase,
-  target: InsertTarget,
-  job: NewJob,
-  periodic: string,
-): Promise<JobId> {
-  return await database.transaction(async (tx) => {
-    const row = await lockPeriodic(tx, periodic);
-    return await liveJob(tx, row) ?? await enqueueRun(tx, target, job, periodic, null);
-  });
+export async function runPeriodic(database: Statements, job: NewJob, periodic: string): Promise<JobId> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const [row] = await database.query(RUN, [periodic, ...columnsOf(job)]);
+    if (row !== undefined) return String(row.id);
+    // Nobody has looked at it yet, or it was changed while the statement waited for it.
+    await database.query(MAKE, [arrayLiteral([periodic])]);
+  }
+  throw new TransactionConflictError("40001", { cause: new Error("The periodic changed each time") });
 }
 
 /**
@@ -93,7 +174,7 @@ export async function runPeriodic(
  */
 export async function linkRun(tx: Transaction, periodic: string, id: JobId): Promise<JobId | null> {
   const live = await liveJob(tx, await lockPeriodic(tx, periodic));
-  if (live === null) await tx.unsafe(LINK, [periodic, id, null]);
+  if (live === null) await tx.unsafe(LINK, [periodic, id]);
   return live;
 }
 
@@ -110,26 +191,17 @@ async function liveJob(tx: Transaction, periodic: TxRow): Promise<JobId | null> 
   return (await tx.unsafe(IS_LIVE, [id])).length > 0 ? id : null;
 }
 
-async function enqueueRun(
-  tx: Transaction,
-  target: InsertTarget,
-  job: NewJob,
-  periodic: string,
-  tickMs: number | null,
-): Promise<JobId> {
-  const [inserted] = await insertJobsIn(tx, target, [job]);
-  await tx.unsafe(LINK, [periodic, inserted!.id, tickMs]);
-  return inserted!.id;
+function columnsOf({ kind, queue, priority, maxAttempts, args }: NewJob): string[] {
+  return [kind, queue, String(priority), String(maxAttempts), args];
 }
 
-function toRuns(text: string): PeriodicRun[] {
-  const runs: unknown = JSON.parse(text);
-  if (!Array.isArray(runs)) return [];
-  return runs.map((run: Record<string, unknown>) => ({
-    jobId: String(run.jobId),
-    finishedAt: String(run.finishedAt),
-    state: run.state as JobState,
-    output: (run.output ?? null) as Json,
-    error: typeof run.error === "string" ? run.error : null,
-  }));
+function toRun({ job_id, finished_ms, state, output, error }: TxRow): PeriodicRun {
+  const finishedMs = Number(finished_ms);
+  return {
+    jobId: String(job_id),
+    finishedAt: new Date(Math.abs(finishedMs) <= 8.64e15 ? finishedMs : 0).toISOString(),
+    state: state as JobState,
+    output: output === null ? null : JSON.parse(String(output)) as Json,
+    error: error === null ? null : String(error),
+  };
 }

@@ -2,6 +2,7 @@ import { InvalidOptionError, PoolTooSmallError, SchemaVersionError } from "../..
 import type { JobFilter } from "../../ports/inspector.ts";
 import type { JobDetail, JobId, JobSummary } from "../../ports/job.ts";
 import type { CancelResult } from "../../ports/jobs.ts";
+import { guardLog, type Log, silentLog } from "../../ports/log.ts";
 import type {
   Beat,
   Claimed,
@@ -50,7 +51,7 @@ import {
 import { getJob, listJobs, readFinals } from "./inspect.ts";
 import { lead, resign } from "./leader.ts";
 import { LostClaims } from "./lost_claims.ts";
-import { readPeriodics, runPeriodic, takeTick } from "./periodic.ts";
+import { readPeriodics, resetTick, runPeriodic, takeTick } from "./periodic.ts";
 import { storeProgress } from "./progress.ts";
 import { purge } from "./purge.ts";
 import { recall } from "./recall.ts";
@@ -120,6 +121,7 @@ export class PostgresStore implements Store {
   readonly #lost: LostClaims;
   readonly #claimer: Claimer;
   readonly #run: RunStatement;
+  readonly #log: Log;
 
   /** Use {@linkcode createPostgresStore}. */
   constructor(options: PostgresStoreOptions) {
@@ -163,6 +165,7 @@ export class PostgresStore implements Store {
       this.#lost,
       new AwakeMarks(this.#pulse, this.#target.channel),
     );
+    this.#log = guardLog(options.log ?? silentLog);
     this.#run = (text, params) => this.#work.query(text, params);
   }
 
@@ -302,7 +305,7 @@ export class PostgresStore implements Store {
 
   /** Takes or renews the lease of the leader. */
   async lead(owner: string, leaseMs: number): Promise<boolean> {
-    return await lead(this.#pulse, owner, leaseMs);
+    return await lead(this.#pulse, owner, leaseMs, this.#log);
   }
 
   /** Gives the lease up, if this process holds it. */
@@ -311,18 +314,26 @@ export class PostgresStore implements Store {
   }
 
   /** What is stored of periodics; those never seen are made. */
-  async periodics(names: readonly string[]): Promise<PeriodicRow[]> {
-    return await readPeriodics(this.database, names);
+  async periodics(
+    names: readonly string[],
+    options: { readonly runs?: boolean } = {},
+  ): Promise<PeriodicRow[]> {
+    return await readPeriodics(this.#upkeep, names, options.runs ?? true);
   }
 
-  /** Takes a tick and enqueues its job in one transaction; null when it was not taken. */
+  /** Takes a tick and enqueues its job in one statement; null when it was not taken. */
   async takeTick(request: TakeTick): Promise<JobId | null> {
-    return await takeTick(this.database, this.#target, request);
+    return await takeTick(this.#upkeep, request);
+  }
+
+  /** Puts the last tick of a periodic back to one that can be. */
+  async resetTick(periodic: string, expectedMs: number | null, tickMs: number): Promise<boolean> {
+    return await resetTick(this.#upkeep, periodic, expectedMs, tickMs);
   }
 
   /** Enqueues one run of a periodic beside its schedule, or returns the id of the one that waits or runs. */
   async runPeriodic(job: NewJob, periodic: string): Promise<JobId> {
-    return await runPeriodic(this.database, this.#target, job, periodic);
+    return await runPeriodic(this.#upkeep, job, periodic);
   }
 
   /** Deletes at most `limit` ended jobs that are older than their retention, with their unique keys. */

@@ -1,6 +1,7 @@
 import type { MigrationStep } from "../../ports/database.ts";
 import { CREATE_ENQUEUE, DROP_ENQUEUE } from "./enqueue_function.ts";
 import { type MigrationSql, printMigration } from "./migrate.ts";
+import { CREATE_PERIODIC_RUNS, DROP_PERIODIC_RUNS } from "./periodic_run_step.ts";
 import { PIN_SEARCH_PATH, UNPIN_SEARCH_PATH } from "./pin_search_path.ts";
 import { CREATE_PROTOCOL, DROP_PROTOCOL } from "./protocol.ts";
 
@@ -187,6 +188,12 @@ export const JOB_STEPS: readonly MigrationStep[] = [
   { version: 3, name: "record upkeep", up: CREATE_UPKEEP, down: "drop table {schema}.upkeep" },
   { version: 4, name: "protocol of the processes", up: CREATE_PROTOCOL, down: DROP_PROTOCOL },
   { version: 5, name: "pin the search_path of functions", up: PIN_SEARCH_PATH, down: UNPIN_SEARCH_PATH },
+  {
+    version: 6,
+    name: "keep the runs of periodics apart",
+    up: CREATE_PERIODIC_RUNS,
+    down: DROP_PERIODIC_RUNS,
+  },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */

@@ -57,3 +57,58 @@ Deno.test("a process tells of its own upkeep while nothing can be stored", async
   const runtime = await bus.started([], { settings: { ...SETTINGS, purgeMs: 50 } });
   await eventually(async () => (await taskOf(runtime, "purge jobs")).failuresInARow > 3, 15_000);
 });
+
+Deno.test("a periodic's row that is held, and one whose tick is no instant, hold up no other periodic and no job", async () => {
+  await using bus = await Bus.open();
+  const ran: string[] = [];
+  const periodics = ["broken", "held", "right"].map((name) => ({
+    name,
+    every: 200,
+    handler: () => void ran.push(name),
+  }));
+  const kinds = [{ name: "plain", queue: "default", maxAttempts: 1, timeout: 5000, handler: () => {} }];
+  const said: string[] = [];
+  const log = { ...silentLog, warn: (event: string) => void said.push(event) };
+  const runtime = bus.runtime([], { registrars: [{ kinds, periodics }], log });
+  await runtime.periodic();
+  await bus.sql.unsafe(`update ${bus.schema}.periodic set last_tick = 'infinity' where name = 'broken'`);
+  assertEquals((await runtime.periodic())[0]!.lastTickAt, null);
+  const holder = await bus.sql.reserve();
+  await holder.unsafe(`begin; select from ${bus.schema}.periodic where name = 'held' for update`);
+  try {
+    await runtime.start();
+    const count = (name: string) => ran.filter((each) => each === name).length;
+    await eventually(() => count("right") >= 3 && count("broken") >= 3, 15_000);
+    const ids = await runtime.enqueueMany(Array.from({ length: 20 }, () => ({ kind: "plain" })));
+    for (const id of ids) assertEquals((await runtime.wait(id, 10_000)).done, true);
+    assertEquals(count("held"), 0);
+    assertEquals(said.filter((event) => event.includes("last tick")).length, 1);
+  } finally {
+    await holder.unsafe("rollback");
+    holder.release();
+  }
+  await eventually(() => ran.includes("held"), 15_000);
+});
+
+Deno.test("a periodic whose job is refused is named, and the others run", async () => {
+  await using bus = await Bus.open();
+  const ran: string[] = [];
+  const periodics = ["cursed", "right"].map((name) => ({
+    name,
+    every: 200,
+    handler: () => void ran.push(name),
+  }));
+  await bus.sql.unsafe(`
+    create function ${bus.schema}.refuse() returns trigger language plpgsql as $$
+    begin raise exception 'not this one'; end $$;
+    create trigger refuse before insert on ${bus.schema}.job for each row when (new.kind = 'periodic:cursed')
+    execute function ${bus.schema}.refuse()`);
+  const runtime = await bus.started([], { registrars: [{ periodics }] });
+  await eventually(() => ran.length >= 3, 15_000);
+  const task = await eventually(async () => {
+    const found = await taskOf(runtime, "take ticks");
+    return found.failuresInARow > 0 ? found : undefined;
+  }, 15_000);
+  assert(task.lastError!.startsWith("cursed: "), task.lastError!);
+  assert(!ran.includes("cursed"));
+});

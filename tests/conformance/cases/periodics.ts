@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertNotEquals, assertRejects } from "../../support/assert.ts";
+import { assert, assertEquals, assertLess, assertNotEquals, assertRejects } from "../../support/assert.ts";
 import { UndeclaredPeriodicError, UniqueConflictError } from "../../../ports/errors.ts";
 import type { JobId } from "../../../ports/job.ts";
 import type { Json } from "../../../ports/json.ts";
@@ -294,6 +294,38 @@ export const periodicCases: readonly Case[] = [
         const [now] = await second.periodic();
         return now!.lastTickAt !== before!.lastTickAt;
       }, 4000);
+    },
+  },
+  {
+    name:
+      "a last tick further ahead than one can be is not believed: the periodic goes on from now, and so do the others",
+    async run(stage) {
+      const store = await stage.store();
+      const aheadMs = Date.now() + 30 * 24 * 60 * 60 * 1000;
+      await store.periodics(["ahead", "right"]);
+      const job = bareJob("periodic:ahead", null, { queue: "maintenance", maxAttempts: 1 });
+      const taken = await store.takeTick({ periodic: "ahead", expectedMs: null, tickMs: aheadMs, job });
+      assertNotEquals(taken, null);
+      const handler = await stage.handler("echo");
+      const runtime = await stage.start({
+        periodics: ["ahead", "right"].map((name) => ({ name, every: 200, handler })),
+      });
+      const status = await eventually(async () => {
+        const [ahead, right] = await runtime.periodic();
+        return ahead!.runs.length >= 3 && right!.runs.length >= 3 ? ahead! : undefined;
+      });
+      assertLess(Date.parse(status.lastTickAt!), aheadMs);
+      assertLess(Date.parse(status.nextRunAt!), Date.now() + 60_000);
+    },
+  },
+  {
+    name: "a lease that runs further ahead than one can is not believed",
+    async run(stage) {
+      const store = await stage.store();
+      const [gone, other] = [crypto.randomUUID(), crypto.randomUUID()];
+      assertEquals(await store.lead(gone, 30 * 24 * 60 * 60 * 1000), true);
+      assertEquals(await store.lead(other, 1500), true);
+      assertEquals(await store.lead(gone, 1500), false);
     },
   },
 ];
