@@ -94,7 +94,7 @@ export class WebhooksBench implements AsyncDisposable {
     await runtime.migrate();
     await runtime.start();
     for (let index = 0; index < ENDPOINTS; index++) {
-      await webhooks.create({ url: `${receiver}${index}`, eventTypes: ["bench.alive"] });
+      await webhooks.create({ ownerId: null, url: `${receiver}${index}`, eventTypes: ["bench.alive"] });
     }
     const sql = postgres(url, { max: 1, onnotice: () => {} });
     return new WebhooksBench(runtime, webhooks, sql, schema, receiver, child);
@@ -156,6 +156,7 @@ async function addDead(bench: WebhooksBench, backlog: number): Promise<Deno.List
   );
   for (const id of ids) await bench.runtime.events.awaitFanout(id, 60_000);
   const { endpoint } = await bench.webhooks.create({
+    ownerId: null,
     url: `http://127.0.0.1:${port}/`,
     eventTypes: ["bench.dead"],
   });

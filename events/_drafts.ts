@@ -35,9 +35,7 @@ export function newEvent(types: ReadonlyMap<string, EventType>, draft: EventDraf
   return {
     type: draft.type,
     subject: checkedText("subject", draft.subject),
-    ownerId: draft.ownerId === undefined || draft.ownerId === null
-      ? null
-      : checkedText("ownerId", draft.ownerId),
+    ownerId: ownerOf(draft),
     data: toJsonText(draft.data ?? null, { name: "data", maxBytes: EVENT_DATA_BYTES_MAX }),
   };
 }
@@ -48,6 +46,13 @@ export function newEvents(types: ReadonlyMap<string, EventType>, drafts: readonl
     throw new InvalidOptionError("events", drafts, "a list of { type, subject, ... }");
   }
   return drafts.map((draft) => newEvent(types, draft));
+}
+
+/** One that was forgotten must not become nobody's: its own endpoints would never hear of it. */
+function ownerOf(draft: EventDraft): string | null {
+  if (draft.ownerId === null || !("ownerId" in draft)) return null;
+  if (draft.ownerId !== undefined) return checkedText("ownerId", draft.ownerId);
+  throw new InvalidOptionError("ownerId", undefined, "a text that is not empty, or null for nobody's event");
 }
 
 function checkedText(name: string, value: unknown): string {

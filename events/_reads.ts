@@ -160,7 +160,12 @@ function checkFilter(filter: EventFilter): EventFilter {
     throw new InvalidOptionError("type", type, "an event type, or segments or * with dots between");
   }
   if (subject !== undefined) checkText("subject", subject);
+  // An owner that was forgotten must not show everybody's events.
+  if ("ownerId" in filter && ownerId === undefined) {
+    throw new InvalidOptionError("ownerId", ownerId, "an owner's id; without the member, everybody's events");
+  }
   if (ownerId !== undefined) checkText("ownerId", ownerId);
+  if (ownerId === "") throw new InvalidOptionError("ownerId", ownerId, "a text of at least one character");
   if (state !== undefined && !STATES.includes(state)) {
     throw new InvalidOptionError("state", state, `one of ${STATES.join(", ")}`);
   }

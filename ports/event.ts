@@ -37,7 +37,10 @@ export interface EventDraft {
   readonly type: string;
   /** What it is about: at most 512 characters. */
   readonly subject: string;
-  /** To whom it belongs: a tenant, an account. Default null, nobody in particular. At most 512 characters. */
+  /**
+   * To whom it belongs: a tenant, an account. Left out or null, nobody in particular; `undefined` is refused.
+   * At most 512 characters.
+   */
   readonly ownerId?: string | null;
   /** JSON of at most 1 MiB less 16 KiB. Default null. */
   readonly data?: Json;

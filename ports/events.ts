@@ -22,7 +22,7 @@ export interface EventFilter {
   readonly type?: string;
   /** About this subject. */
   readonly subject?: string;
-  /** Of this owner. */
+  /** Of this owner. Left out, of everybody; `undefined` and an empty text are refused. */
   readonly ownerId?: string;
   /** In this state. */
   readonly state?: EventState;
@@ -123,7 +123,10 @@ export interface Events {
   /** Resolves once an event has been fanned out, or with `{ fannedOut: false }` at the deadline. */
   awaitFanout(id: EventId, maxMs: number): Promise<Receipt>;
 
-  /** The newest event about a subject, for a change whose event a trigger has recorded; null when there is none. */
+  /**
+   * The newest event about a subject, whoever its owner is, for a change whose event a trigger has recorded; null when there
+   * is none. Where subjects of several owners can be alike, `list({ subject, ownerId, limit: 1 })` asks for one of them.
+   */
   latestFor(subject: string): Promise<EventSummary | null>;
 
   /** What a person should look at. Empty when all is well. */

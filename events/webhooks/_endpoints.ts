@@ -22,6 +22,8 @@ import {
   EndpointNotFoundError,
   type EndpointSecret,
   InvalidEndpointError,
+  type OwnedEndpointDraft,
+  type SecretRotation,
 } from "./endpoint.ts";
 import type { EgressGuard } from "./guard.ts";
 
@@ -58,7 +60,7 @@ const LIST = `
 const GET = `
   select${ENDPOINT_COLUMNS}
   from {schema}.webhook_endpoint
-  where id = $1::text::uuid`;
+  where id = $1::text::uuid and ($2::text is null or owner_id = $2::text)`;
 
 /** Whoever enables it again, or sends it elsewhere, starts afresh. */
 const UPDATE = `
@@ -77,38 +79,38 @@ const UPDATE = `
     failing_since = case when given.enabled or given.url <> endpoint.url then null else endpoint.failing_since end,
     failures = case when given.enabled or given.url <> endpoint.url then 0 else endpoint.failures end,
     next_probe_at = case when given.enabled or given.url <> endpoint.url then null else endpoint.next_probe_at end
-  from json_to_record($2::text::json) as given (
+  from json_to_record($3::text::json) as given (
     url text, description text, event_types jsonb, ordered boolean, enabled boolean
   )
-  where endpoint.id = $1::text::uuid
+  where endpoint.id = $1::text::uuid and ($2::text is null or endpoint.owner_id = $2::text)
   returning (select true)`;
 
 const DELETE = `
   delete from {schema}.webhook_endpoint
-  where id = $1::text::uuid
+  where id = $1::text::uuid and ($2::text is null or owner_id = $2::text)
   returning id`;
 
 /** The old ones sign on until the overlap ends; what has expired goes. */
 const ROTATE = `
   update {schema}.webhook_endpoint as endpoint
   set
-    signature = $3::text,
-    public_key = $4::text,
-    secrets = jsonb_build_array(jsonb_build_object('sealed', $2::text, 'expires_at', null)) || coalesce((
+    signature = $4::text,
+    public_key = $5::text,
+    secrets = jsonb_build_array(jsonb_build_object('sealed', $3::text, 'expires_at', null)) || coalesce((
       select jsonb_agg(
         jsonb_build_object(
           'sealed', secret->'sealed',
           'expires_at', least(
-            (secret->>'expires_at')::timestamptz, clock_timestamp() + $5::float8 * interval '1 ms'
+            (secret->>'expires_at')::timestamptz, clock_timestamp() + $6::float8 * interval '1 ms'
           )
         )
         order by place
       )
       from jsonb_array_elements(endpoint.secrets) with ordinality as old (secret, place)
       where (secret->>'expires_at' is null or (secret->>'expires_at')::timestamptz > clock_timestamp())
-        and $5::float8 > 0 and place < $6::int
+        and $6::float8 > 0 and place < $7::int
     ), '[]')
-  where id = $1::text::uuid
+  where id = $1::text::uuid and ($2::text is null or owner_id = $2::text)
   returning (select true)`;
 
 /** What has expired signs nothing any more, and goes. */
@@ -144,6 +146,9 @@ const DELIVERIES = `
   order by delivery.seq desc
   limit $4::int`;
 
+/** What an owner's id is, for messages. */
+export const OWNER_EXPECTED: string = `an owner's id, a text of 1 to ${TEXT_LENGTH_MAX} characters`;
+
 /** What endpoints are kept with. */
 export interface EndpointsOptions {
   /** Where they are. */
@@ -154,6 +159,8 @@ export interface EndpointsOptions {
   readonly guard: EgressGuard;
   /** The event types that are exposed to webhooks. */
   readonly exposed: () => readonly EventType[];
+  /** Whose endpoints are seen and changed; null for everybody's. */
+  readonly ownerId: string | null;
 }
 
 /** Makes, shows, changes and deletes endpoints, and shows their deliveries. */
@@ -165,28 +172,32 @@ export class Endpoints {
     this.#options = options;
   }
 
+  /** The same, which sees and changes those of one owner alone. */
+  of(ownerId: string): Endpoints {
+    return new Endpoints({ ...this.#options, ownerId });
+  }
+
   /** As `Webhooks.list`. */
-  async list(ownerId: string | undefined): Promise<Endpoint[]> {
-    if (ownerId !== undefined) checkStorable("ownerId", ownerId);
-    return (await this.#options.database.query(LIST, [ownerId ?? null])).map(endpointOf);
+  async list(): Promise<Endpoint[]> {
+    return (await this.#options.database.query(LIST, [this.#options.ownerId])).map(endpointOf);
   }
 
   /** As `Webhooks.get`. */
   async get(id: string): Promise<Endpoint> {
     checkStorable("id", id);
-    const [row] = UUID.test(id) ? await this.#options.database.query(GET, [id]) : [];
+    const { database, ownerId } = this.#options;
+    const [row] = UUID.test(id) ? await database.query(GET, [id, ownerId]) : [];
     if (row === undefined) throw new EndpointNotFoundError(id);
     return endpointOf(row);
   }
 
   /** As `Webhooks.create`. */
-  async create(draft: EndpointDraft): Promise<EndpointSecret> {
-    checkMembers(draft, DRAFT_KEYS);
-    const { description = "", ownerId = null, signature = "v1", ordered = false } = draft;
+  async create(draft: EndpointDraft | OwnedEndpointDraft): Promise<EndpointSecret> {
+    const ownerId = this.#ownerOf(draft);
+    const { description = "", signature = "v1", ordered = false } = draft;
     const url = await this.#checkedUrl(draft.url);
     this.#checkGlobs(draft.eventTypes);
     checkText("description", description);
-    if (ownerId !== null) checkText("ownerId", ownerId);
     checkSignature(signature);
     checkFlag("ordered", ordered);
     const id = crypto.randomUUID();
@@ -228,7 +239,7 @@ export class Endpoints {
   /** As `Webhooks.rotateSecret`. */
   async rotateSecret(
     id: string,
-    { overlapMs = OVERLAP_MS_DEFAULT, signature }: { overlapMs?: number; signature?: "v1" | "v1a" },
+    { overlapMs = OVERLAP_MS_DEFAULT, signature }: SecretRotation,
   ): Promise<EndpointSecret> {
     if (typeof overlapMs !== "number" || !(overlapMs >= 0 && overlapMs <= OVERLAP_MS_MAX)) {
       throw new InvalidOptionError("overlapMs", overlapMs, `ms from 0 to ${OVERLAP_MS_MAX} (30 days)`);
@@ -300,9 +311,23 @@ export class Endpoints {
     return changed;
   }
 
+  /** Whose endpoint a draft makes. One that was forgotten must not become everybody's. */
+  #ownerOf(draft: EndpointDraft | OwnedEndpointDraft): string | null {
+    const { ownerId } = this.#options;
+    checkMembers(draft, ownerId === null ? DRAFT_KEYS : DRAFT_KEYS.filter((key) => key !== "ownerId"));
+    if (ownerId !== null) return ownerId;
+    const given = (draft as Partial<EndpointDraft>).ownerId;
+    if (given === null || isOwnerId(given)) return given;
+    throw new InvalidEndpointError(
+      "ownerId",
+      `expected ${OWNER_EXPECTED}, or null for an endpoint of everybody's events`,
+    );
+  }
+
   async #change(id: string, text: string, params: readonly (string | number | null)[]): Promise<void> {
     checkStorable("id", id);
-    const rows = UUID.test(id) ? await this.#options.database.query(text, [id, ...params]) : [];
+    const { database, ownerId } = this.#options;
+    const rows = UUID.test(id) ? await database.query(text, [id, ownerId, ...params]) : [];
     if (rows.length === 0) throw new EndpointNotFoundError(id);
   }
 
@@ -348,6 +373,11 @@ export class Endpoints {
   }
 }
 
+/** Whether it can be an owner's id. */
+export function isOwnerId(ownerId: unknown): ownerId is string {
+  return typeof ownerId === "string" && ownerId !== "" && isStorable(ownerId);
+}
+
 /** Whoever writes `owner` for `ownerId` would hand everybody's events to one of them. */
 function checkMembers(given: EndpointDraft | EndpointChanges, known: readonly string[]): void {
   if (typeof given !== "object" || given === null) {
@@ -368,10 +398,12 @@ export function checkDeliveryId(option: string, id: string): void {
   throw new InvalidOptionError(option, id, "the id of a delivery");
 }
 
+function isStorable(text: string): boolean {
+  return text.length <= TEXT_LENGTH_MAX && !text.includes("\0") && text.isWellFormed();
+}
+
 function checkText(field: string, text: string): void {
-  if (
-    typeof text === "string" && text.length <= TEXT_LENGTH_MAX && !text.includes("\0") && text.isWellFormed()
-  ) return;
+  if (typeof text === "string" && isStorable(text)) return;
   throw new InvalidEndpointError(field, `expected text of at most ${TEXT_LENGTH_MAX} characters`);
 }
 

@@ -40,13 +40,16 @@ export interface EndpointDraft {
   readonly eventTypes: readonly string[];
   /** For people, at most 500 characters. Default empty. */
   readonly description?: string;
-  /** Only events of this owner. Default null, everybody's. */
-  readonly ownerId?: string | null;
+  /** Only events of this owner, a text of 1 to 500 characters; null for everybody's. It can't be changed later. */
+  readonly ownerId: string | null;
   /** How it is signed. Default `v1`. */
   readonly signature?: "v1" | "v1a";
   /** One after the other, in the order of the events, at the price of waiting behind a failure. Default false. */
   readonly ordered?: boolean;
 }
+
+/** What an endpoint of {@linkcode OwnerWebhooks} is made of: the owner is given already. */
+export type OwnedEndpointDraft = Omit<EndpointDraft, "ownerId">;
 
 /** What can be changed of an endpoint. What is not named stays. */
 export interface EndpointChanges {
@@ -134,6 +137,30 @@ export interface ReplayRequest {
   readonly until?: Date;
   /** At most this many, 1 to 100,000. Default 10,000. */
   readonly limit?: number;
+}
+
+/** How a secret is replaced. */
+export interface SecretRotation {
+  /** How long the old secret signs as well, in ms, at most 30 days. Default 24 h; 0 for a secret that leaked. */
+  readonly overlapMs?: number;
+  /** The sort of the new one. Default that of the old one. */
+  readonly signature?: "v1" | "v1a";
+}
+
+/** A message of type `webhook.test` that was put in line. */
+export interface TestSent {
+  /** Its job, for `wait`. */
+  readonly jobId: JobId;
+  /** What the receiver gets as its `webhook-id`. */
+  readonly eventId: string;
+}
+
+/** A replay that was put in line. */
+export interface ReplayStarted {
+  /** Its id, which its deliveries carry. */
+  readonly replayId: string;
+  /** Its job, which tells its progress. */
+  readonly jobId: JobId;
 }
 
 const ID_SHOWN_MAX = 100;

@@ -17,9 +17,14 @@ export {
   EndpointNotFoundError,
   type EndpointSecret,
   InvalidEndpointError,
+  type OwnedEndpointDraft,
   type ReplayRequest,
+  type ReplayStarted,
+  type SecretRotation,
+  type TestSent,
 } from "./endpoint.ts";
 export type { EgressOptions } from "./guard.ts";
+export type { OwnerWebhooks } from "./owner_webhooks.ts";
 export { WEBHOOKS } from "./_schema.ts";
 export { DEFAULT_WEBHOOK_SETTINGS, type WebhookSettings } from "./settings.ts";
 export { Webhooks, type WebhooksOptions } from "./webhooks.ts";

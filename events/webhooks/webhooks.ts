@@ -3,8 +3,6 @@ import {
   type EventType,
   type Handler,
   InvalidOptionError,
-  type JobId,
-  type Json,
   type Parts,
   type Registrar,
   RuntimeStateError,
@@ -14,32 +12,34 @@ import { Attempts } from "./_attempt.ts";
 import { deliverHandler } from "./_deliver.ts";
 import { Deliveries } from "./_delivery.ts";
 import { EndpointHealth } from "./_endpoint_health.ts";
-import { checkDeliveryId, Endpoints } from "./_endpoints.ts";
+import { Endpoints, isOwnerId, OWNER_EXPECTED } from "./_endpoints.ts";
 import { FANOUT_SUBSCRIPTION, fanOutHandler } from "./_fan_out.ts";
 import { orderedFanOut } from "./_fan_out_in_order.ts";
 import { JOBLESS_PERIODIC, joblessHandler } from "./_jobless.ts";
 import { KEY_VARIABLE, KeyRing } from "./_key_ring.ts";
-import { DELIVER_KIND, queueDeliveries } from "./_queue_deliveries.ts";
-import { redeliver } from "./_redeliver.ts";
+import { exposedTypes, Operations } from "./_operations.ts";
+import { DELIVER_KIND } from "./_queue_deliveries.ts";
 import { REPLAY_KIND, replayHandler } from "./_replay.ts";
 import { keepUndelivered, RETENTION_PERIODIC, retentionHandler } from "./_retention.ts";
 import { WEBHOOKS } from "./_schema.ts";
 import { SecretBox } from "./_secret_box.ts";
 import { SecretCheck } from "./_secret_check.ts";
 import { checkIsolation, Sender } from "./_sender.ts";
-import { insertTestMessage, TEST_REPLAY } from "./_test_message.ts";
 import { Turns } from "./_turns.ts";
-import {
-  type Delivery,
-  type DeliveryFilter,
-  type Endpoint,
-  type EndpointChanges,
-  EndpointDisabledError,
-  type EndpointDraft,
-  type EndpointSecret,
-  type ReplayRequest,
+import type {
+  Delivery,
+  DeliveryFilter,
+  Endpoint,
+  EndpointChanges,
+  EndpointDraft,
+  EndpointSecret,
+  ReplayRequest,
+  ReplayStarted,
+  SecretRotation,
+  TestSent,
 } from "./endpoint.ts";
 import { EgressGuard, type EgressOptions } from "./guard.ts";
+import type { OwnerWebhooks } from "./owner_webhooks.ts";
 import { delayMs, JOB_MS_MAX, resolveWebhookSettings, type WebhookSettings } from "./settings.ts";
 
 /** How webhooks work. */
@@ -65,16 +65,13 @@ export interface WebhooksOptions {
 
 const QUEUE_DEFAULT = "webhook";
 const OPTION_KEYS = ["secretKey", "egress", "isolation", "queue", "settings"];
-const REPLAY_KEYS = ["since", "until", "limit"];
-const REPLAY_DEFAULT = 10_000;
-const REPLAY_MAX = 100_000;
 const REPLAY_TIMEOUT_MS = 10 * 60 * 1000;
 const RETENTION_MS = 60 * 60 * 1000;
 const JOBLESS_MS = 10 * 60 * 1000;
 
 interface Bound {
-  readonly parts: Parts;
   readonly endpoints: Endpoints;
+  readonly operations: Operations;
 }
 
 /**
@@ -92,7 +89,10 @@ interface Bound {
  *   registrars: [orders, webhooks.registrar],
  *   queues: [{ name: "default", concurrency: 5 }, { name: "webhook", concurrency: 100 }],
  * });
- * const { endpoint, secret } = await webhooks.create({ url: "https://hooks.example/in", eventTypes: ["order.*"] });
+ * const { endpoint, secret } = await webhooks.of("tenant-7").create({
+ *   url: "https://hooks.example/in",
+ *   eventTypes: ["order.*"],
+ * });
  * ```
  */
 export class Webhooks {
@@ -118,10 +118,27 @@ export class Webhooks {
     this.registrar = (parts) => this.#register(parts);
   }
 
-  /** All endpoints, oldest first, or those of one owner. */
-  async list(filter: { readonly ownerId?: string } = {}): Promise<Endpoint[]> {
+  /**
+   * The webhooks of one owner: what a tenant may be given. What it sees and changes is this owner's alone.
+   *
+   * @throws {InvalidOptionError} the owner is no text of 1 to 500 characters.
+   */
+  of(ownerId: string): OwnerWebhooks {
+    checkOwner(ownerId);
+    return this.#use().operations.of(ownerId);
+  }
+
+  /**
+   * The endpoints of one owner, oldest first; with null those of everybody, whoever their owner is.
+   *
+   * @throws {InvalidOptionError} `ownerId` is not there, or neither a text of 1 to 500 characters nor null.
+   */
+  async list(filter: { readonly ownerId: string | null }): Promise<Endpoint[]> {
     checkKeys("a filter", filter, ["ownerId"]);
-    return await this.#use().endpoints.list(filter.ownerId);
+    const { operations } = this.#use();
+    if (filter.ownerId === null) return await operations.list();
+    checkOwner(filter.ownerId, ", or null for the endpoints of everybody");
+    return await operations.of(filter.ownerId).list();
   }
 
   /**
@@ -130,7 +147,7 @@ export class Webhooks {
    * @throws {EndpointNotFoundError} there is none.
    */
   async get(id: string): Promise<Endpoint> {
-    return await this.#use().endpoints.get(id);
+    return await this.#use().operations.get(id);
   }
 
   /**
@@ -139,7 +156,7 @@ export class Webhooks {
    * @throws {InvalidEndpointError} something of it can't be used; the message says what.
    */
   async create(draft: EndpointDraft): Promise<EndpointSecret> {
-    return await this.#use().endpoints.create(draft);
+    return await this.#use().operations.create(draft);
   }
 
   /**
@@ -149,7 +166,7 @@ export class Webhooks {
    * @throws {EndpointNotFoundError} there is none.
    */
   async update(id: string, changes: EndpointChanges): Promise<Endpoint> {
-    return await this.#use().endpoints.update(id, changes);
+    return await this.#use().operations.update(id, changes);
   }
 
   /**
@@ -158,7 +175,7 @@ export class Webhooks {
    * @throws {EndpointNotFoundError} there is none.
    */
   async delete(id: string): Promise<void> {
-    await this.#use().endpoints.delete(id);
+    await this.#use().operations.delete(id);
   }
 
   /**
@@ -167,12 +184,8 @@ export class Webhooks {
    *
    * @throws {EndpointNotFoundError} there is none.
    */
-  async rotateSecret(
-    id: string,
-    options: { readonly overlapMs?: number; readonly signature?: "v1" | "v1a" } = {},
-  ): Promise<EndpointSecret> {
-    checkKeys("a rotation", options, ["overlapMs", "signature"]);
-    return await this.#use().endpoints.rotateSecret(id, options);
+  async rotateSecret(id: string, options: SecretRotation = {}): Promise<EndpointSecret> {
+    return await this.#use().operations.rotateSecret(id, options);
   }
 
   /**
@@ -182,15 +195,8 @@ export class Webhooks {
    * @throws {EndpointNotFoundError} there is none.
    * @throws {EndpointDisabledError} it is disabled.
    */
-  async sendTest(id: string): Promise<{ readonly jobId: JobId; readonly eventId: string }> {
-    const { parts, endpoints } = this.#use();
-    checkEnabled(await endpoints.get(id));
-    return await parts.database.transaction(async (tx) => {
-      const eventId = await insertTestMessage(tx, id);
-      const test = [{ endpointId: id, messageId: eventId }];
-      const [jobId] = await queueDeliveries(tx, parts.jobs, test, TEST_REPLAY, { priority: 1 });
-      return { jobId: jobId!, eventId };
-    });
+  async sendTest(id: string): Promise<TestSent> {
+    return await this.#use().operations.sendTest(id);
   }
 
   /**
@@ -199,7 +205,7 @@ export class Webhooks {
    * @throws {EndpointNotFoundError} there is none.
    */
   async deliveries(filter: DeliveryFilter): Promise<Delivery[]> {
-    return await this.#use().endpoints.deliveries(filter);
+    return await this.#use().operations.deliveries(filter);
   }
 
   /**
@@ -211,10 +217,7 @@ export class Webhooks {
    * @throws {EndpointDisabledError} it is disabled.
    */
   async redeliver(id: string, deliveryId?: string): Promise<number> {
-    const { parts, endpoints } = this.#use();
-    if (deliveryId !== undefined) checkDeliveryId("deliveryId", deliveryId);
-    checkEnabled(await endpoints.get(id));
-    return await redeliver(parts, id, deliveryId ?? null);
+    return await this.#use().operations.redeliver(id, deliveryId);
   }
 
   /**
@@ -225,38 +228,13 @@ export class Webhooks {
    * @throws {EndpointDisabledError} it is disabled.
    * @throws {InvalidOptionError} a time or the limit is out of its range.
    */
-  async replay(
-    id: string,
-    request: ReplayRequest,
-  ): Promise<{ readonly replayId: string; readonly jobId: JobId }> {
-    const { parts, endpoints } = this.#use();
-    checkKeys("a replay", request, REPLAY_KEYS);
-    const { since, until, limit = REPLAY_DEFAULT } = request;
-    if (!Number.isInteger(limit) || limit < 1 || limit > REPLAY_MAX) {
-      throw new InvalidOptionError("limit", limit, `an integer from 1 to ${REPLAY_MAX}`);
-    }
-    const end = until ?? new Date();
-    for (const [name, date] of [["since", since], ["until", end]] as const) {
-      if (!(date instanceof Date) || Number.isNaN(date.getTime())) {
-        throw new InvalidOptionError(name, date, "a Date");
-      }
-    }
-    if (since >= end) throw new InvalidOptionError("since", since, "an instant before until");
-    checkEnabled(await endpoints.get(id));
-    const replayId = crypto.randomUUID();
-    const args: Json = {
-      endpoint_id: id,
-      replay_id: replayId,
-      since: since.toISOString(),
-      until: end.toISOString(),
-      limit,
-    };
-    return { replayId, jobId: await parts.jobs.enqueue(REPLAY_KIND, args) };
+  async replay(id: string, request: ReplayRequest): Promise<ReplayStarted> {
+    return await this.#use().operations.replay(id, request);
   }
 
   /** The event types that an endpoint can ask for. */
   eventTypes(): readonly EventType[] {
-    return exposedTypes(this.#use().parts);
+    return this.#use().operations.eventTypes();
   }
 
   /**
@@ -283,7 +261,8 @@ export class Webhooks {
     const guard = this.#guard;
     const box = new SecretBox(KeyRing.read(secretKey ?? Deno.env.get(KEY_VARIABLE)));
     const exposed = () => exposedTypes(parts);
-    this.#bound = { parts, endpoints: new Endpoints({ database, box, guard, exposed }) };
+    const endpoints = new Endpoints({ database, box, guard, exposed, ownerId: null });
+    this.#bound = { endpoints, operations: new Operations(parts, endpoints) };
     const sender = new Sender({ call, guard, isolation, log });
     const secrets = new SecretCheck({ database, box, log });
     const deliver = deliverHandler({
@@ -358,10 +337,7 @@ function recorded(task: UpkeepTask, handler: Handler): Handler {
   return (args, ctx) => task.run(async () => await handler(args, ctx));
 }
 
-function exposedTypes(parts: Parts): readonly EventType[] {
-  return [...parts.eventTypes().values()].filter(({ exposure }) => exposure === "webhook");
-}
-
-function checkEnabled({ id, enabled, disabledReason }: Endpoint): void {
-  if (!enabled) throw new EndpointDisabledError(id, disabledReason ?? "by hand");
+function checkOwner(ownerId: string, otherwise = ""): void {
+  if (isOwnerId(ownerId)) return;
+  throw new InvalidOptionError("ownerId", ownerId, `${OWNER_EXPECTED}${otherwise}`);
 }

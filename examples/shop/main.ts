@@ -23,7 +23,11 @@ await using receiver = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {
 await using millrace = createRuntime({ url: server.url, ...app });
 await millrace.migrate();
 await millrace.start();
-await webhooks.create({ url: `http://127.0.0.1:${receiver.addr.port}/in`, eventTypes: ["order.*"] });
+await webhooks.create({
+  ownerId: null,
+  url: `http://127.0.0.1:${receiver.addr.port}/in`,
+  eventTypes: ["order.*"],
+});
 
 for (const customer of ["Ada", "Grace"]) await placeOrder(millrace.database, millrace.recorder, customer);
 await millrace.database.query("insert into {schema}.shop_order (customer) values ('Edsger')");

@@ -62,6 +62,7 @@ export class WebhookSide implements AsyncDisposable {
     }
     const url = this.#url ?? `http://127.0.0.1:${this.#server!.addr.port}/`;
     const { secret } = await this.webhooks.create({
+      ownerId: null,
       url,
       eventTypes: [FILE_DIGESTED.type],
       description: "The demo",

@@ -117,6 +117,7 @@ export async function run({ seed, ms, folder, say }: RunOptions): Promise<RunRes
   const endpoints: KeptEndpoint[] = [];
   for (const { name, ...draft } of ENDPOINTS) {
     const { endpoint, secret } = await webhooks.create({
+      ownerId: null,
       ...draft,
       url: receiver.url(name),
       eventTypes: ["fact.*"],

@@ -88,7 +88,11 @@ Deno.test("whatever is handed to a runtime on PostgreSQL, it works or the error 
       (value) =>
         runtime.events.awaitFanout(crypto.randomUUID(), typeof value === "number" && value > 9 ? 0 : value),
     ]);
-    const { endpoint } = await webhooks.create({ url: "https://203.0.114.1/", eventTypes: ["a.*"] });
+    const { endpoint } = await webhooks.create({
+      ownerId: null,
+      url: "https://203.0.114.1/",
+      eventTypes: ["a.*"],
+    });
     await allWorkOrAreClear(webhookCalls(webhooks, endpoint.id));
   } finally {
     await runtime.database.query("drop schema {schema} cascade");

@@ -235,11 +235,14 @@ export const HOSTILE_REGISTRARS: readonly Registrar[] = [{ kinds: [kind], eventT
 
 /** Of webhooks that have an endpoint. */
 export function webhookCalls(webhooks: Webhooks, endpointId: string): readonly HostileCall[] {
-  const draft = { url: "https://203.0.114.1/", eventTypes: ["a.*"] };
-  const more = ["description", "ownerId", "signature", "ordered", "owner"];
+  const draft = { url: "https://203.0.114.1/", eventTypes: ["a.*"], ownerId: null };
+  const more = ["description", "signature", "ordered", "owner"];
   return [
     (value) => webhooks.list(value),
     (value) => webhooks.list({ ownerId: value }),
+    (value) => webhooks.of(value),
+    (value) => webhooks.of("a").get(value),
+    (value) => webhooks.of("a").create(value),
     (value) => webhooks.get(value),
     ...members((value) => webhooks.create(value), draft, more),
     (value) => webhooks.create({ ...draft, eventTypes: [value] }),

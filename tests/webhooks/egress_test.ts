@@ -26,11 +26,15 @@ Deno.test("no spelling of the inside is registered, nor delivered to when a row 
   const { webhooks } = site.main;
   const hosts = [...INSIDE, "mapped.example", "mixed.example", "anything.example"];
   for (const host of hosts) {
-    const draft = { url: `http://${host}:${port}/`, eventTypes: ["order.*"] };
+    const draft = { ownerId: null, url: `http://${host}:${port}/`, eventTypes: ["order.*"] };
     const error = await assertRejects(() => webhooks.create(draft), InvalidEndpointError);
     assertEquals(error.field, "url");
   }
-  const { endpoint } = await webhooks.create({ url: "http://good.example/", eventTypes: ["order.*"] });
+  const { endpoint } = await webhooks.create({
+    ownerId: null,
+    url: "http://good.example/",
+    eventTypes: ["order.*"],
+  });
   await assertRejects(
     () => webhooks.update(endpoint.id, { url: `http://127.1:${port}/` }),
     InvalidEndpointError,

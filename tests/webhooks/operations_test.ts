@@ -33,7 +33,11 @@ Deno.test("without a key nothing is built, and the message says how to make one"
 });
 
 Deno.test("operations before a runtime is built, and bad options, say what is wrong", async () => {
-  await assertRejects(() => new Webhooks().list(), RuntimeStateError, "hand webhooks.registrar");
+  await assertRejects(
+    () => new Webhooks().list({ ownerId: null }),
+    RuntimeStateError,
+    "hand webhooks.registrar",
+  );
   assertThrows(() => new Webhooks({ settings: { requestMs: 60_000 } }), InvalidOptionError, "requestMs");
   assertThrows(
     () => new Webhooks({ settings: { requestMs: 8000, leaseMs: 11_999 } }),
@@ -67,14 +71,14 @@ Deno.test("a secret is shown once: not in lists, jobs, logs, errors, nor readabl
     `select endpoint::text from ${site.schema}.webhook_endpoint as endpoint`,
   );
   const shown = JSON.stringify([
-    await webhooks.list(),
+    await webhooks.list({ ownerId: null }),
     await webhooks.deliveries({ endpointId: id }),
     details,
     rows,
   ]);
   const key = secret.slice("whsec_".length);
   assert(!shown.includes(key) && !lines.join("\n").includes(key));
-  assert(!JSON.stringify([await webhooks.list(), details]).includes("sealed"));
+  assert(!JSON.stringify([await webhooks.list({ ownerId: null }), details]).includes("sealed"));
 });
 
 Deno.test("rotateSecret(): both secrets sign during the overlap, a leaked one at once no longer", async () => {
@@ -140,7 +144,9 @@ Deno.test("reseal() is not held up by a secret that has expired, nor by one that
   await using site = await Site.prepare({ secretKey: `old:${SECRET_KEY}` });
   const { webhooks } = site.main;
   const url = "http://127.0.0.1:8080/";
-  const made = await Promise.all([1, 2, 3].map(() => webhooks.create({ url, eventTypes: ["order.*"] })));
+  const made = await Promise.all(
+    [1, 2, 3].map(() => webhooks.create({ ownerId: null, url, eventTypes: ["order.*"] })),
+  );
   const [damaged, ...fine] = made.map(({ endpoint }) => endpoint.id).sort();
   // Its first secret expires, and the key that sealed it is gone for good.
   await site.sql.unsafe(
@@ -178,7 +184,7 @@ Deno.test("reseals and rotations at the same time lose no secret", async () => {
   const { webhooks } = site.main;
   const url = "http://127.0.0.1:8080/";
   const made = await Promise.all(
-    Array.from({ length: 20 }, () => webhooks.create({ url, eventTypes: ["order.*"] })),
+    Array.from({ length: 20 }, () => webhooks.create({ ownerId: null, url, eventTypes: ["order.*"] })),
   );
   const next = toBase64(crypto.getRandomValues(new Uint8Array(32)));
   const [one, other] = [1, 2].map(() => site.build({ secretKey: `new:${next},old:${SECRET_KEY}` }).webhooks);
@@ -340,12 +346,17 @@ Deno.test("create() and update() name what can't be used", async () => {
     [{ owner: "tenant-7" }, "owner", "no such member here, expected url, eventTypes, description, ownerId"],
   ];
   for (const [change, field, message] of bad) {
-    const draft = { url, eventTypes: ["order.*"], ...change };
+    const draft = { ownerId: null, url, eventTypes: ["order.*"], ...change };
     const error = await assertRejects(() => webhooks.create(draft), InvalidEndpointError, message);
     assertEquals(error.field, field);
   }
-  assertEquals(await webhooks.list(), []);
-  const { endpoint } = await webhooks.create({ url, eventTypes: ["order.paid"], description: "Ada's" });
+  assertEquals(await webhooks.list({ ownerId: null }), []);
+  const { endpoint } = await webhooks.create({
+    ownerId: null,
+    url,
+    eventTypes: ["order.paid"],
+    description: "Ada's",
+  });
   await assertRejects(() => webhooks.update(endpoint.id, { eventTypes: ["none.*"] }), InvalidEndpointError);
   // It would have been left as it is, and nobody told.
   const moved = { ownerId: "tenant-7" } as Record<string, unknown>;

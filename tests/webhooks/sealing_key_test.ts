@@ -59,7 +59,7 @@ Deno.test("a secret that was sealed later with a key that is not here is told on
   await using receiver = new Receiver();
   const newer = site.build({ secretKey: `new:${OTHER_KEY},${SECRET_KEY}` });
   const made = await Promise.all(
-    [1, 2].map(() => newer.webhooks.create({ url: receiver.url, eventTypes: ["order.*"] })),
+    [1, 2].map(() => newer.webhooks.create({ ownerId: null, url: receiver.url, eventTypes: ["order.*"] })),
   );
   for (let count = 0; count < 3; count++) await site.record({ count });
   for (const { endpoint: { id } } of made) {

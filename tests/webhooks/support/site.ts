@@ -78,7 +78,12 @@ export class Site implements AsyncDisposable {
 
   /** An endpoint for all orders. */
   async endpoint(url: string, draft: Partial<EndpointDraft> = {}): Promise<{ id: string; secret: string }> {
-    const { endpoint, secret } = await this.main.webhooks.create({ url, eventTypes: ["order.*"], ...draft });
+    const { endpoint, secret } = await this.main.webhooks.create({
+      ownerId: null,
+      url,
+      eventTypes: ["order.*"],
+      ...draft,
+    });
     return { id: endpoint.id, secret };
   }
 
