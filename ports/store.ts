@@ -126,8 +126,11 @@ export interface Store {
   /** Deletes at most `limit` ended jobs that are older than their retention, with their unique keys. */
   purge(request: Purge): Promise<number>;
 
-  /** Puts jobs of these kinds that were put aside as undeclared back in line. Called with every heartbeat. */
-  recall(kinds: readonly string[]): Promise<void>;
+  /**
+   * Where jobs of these kinds lie aside: the next claims that name the kind find all of them. Asked at the start and with
+   * every heartbeat, in case the signal was lost.
+   */
+  findAside(kinds: readonly string[]): Promise<Aside[]>;
 
   /**
    * Records how upkeep tasks go. A failure adds to those that are stored, a success before it ends them. It waits for no
@@ -205,6 +208,19 @@ export interface ClaimRequest {
   readonly limit: number;
   /** The first so many start at once, those that run alone excepted. */
   readonly free: number;
+  /**
+   * Jobs of this kind that were put aside are claimed too, by their priority among the others and first of theirs, in the
+   * order in which they were put aside. Default none are.
+   */
+  readonly aside?: string;
+}
+
+/** Jobs that were put aside, because no process that claimed them declares their kind. */
+export interface Aside {
+  /** In which queue they are. */
+  readonly queue: string;
+  /** Their kind. */
+  readonly kind: string;
 }
 
 /** A claimed job. */
@@ -244,9 +260,12 @@ export type Settlement =
     readonly error: SettledError | null;
   }
   | RunRef & {
-    /** Back in line; if a cancel was asked for, to `cancelled`. */
+    /**
+     * Back in line, or aside until a claim names its kind or a person puts it back; if a cancel was asked for, to
+     * `cancelled`.
+     */
     readonly to: "retry" | "snooze" | "release" | "put aside";
-    /** In how many ms it is due. */
+    /** In how many ms it is due; 0 when it is put aside. */
     readonly delayMs: number;
     /** The error of this attempt, of a retry. */
     readonly error: SettledError | null;
@@ -415,6 +434,7 @@ export interface Final {
 /** A message between processes. Every one is a hint: what is lost is found by polling. */
 export type Signal =
   | { readonly type: "ready"; readonly queue: string }
+  | { readonly type: "aside"; readonly queue: string; readonly kind: string }
   | { readonly type: "pause"; readonly queue: string }
   | { readonly type: "resume"; readonly queue: string }
   | { readonly type: "cancel"; readonly id: JobId }

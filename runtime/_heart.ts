@@ -1,4 +1,12 @@
-import { errorText, type JobId, type Log, PROTOCOL, type Rescued, type Store } from "../ports/mod.ts";
+import {
+  type Aside,
+  errorText,
+  type JobId,
+  type Log,
+  PROTOCOL,
+  type Rescued,
+  type Store,
+} from "../ports/mod.ts";
 import { levelOf } from "./_level_of.ts";
 import { Ticker } from "./_ticker.ts";
 
@@ -10,7 +18,7 @@ export interface HeartOptions {
   readonly name: string;
   /** The queues that this process works. */
   readonly queues: readonly string[];
-  /** The kinds that it declares: their jobs, put aside by a process that does not, are put back in line. */
+  /** The kinds that it declares: their jobs may have been put aside by a process that does not. */
   readonly kinds: readonly string[];
   /** How often it beats, in ms. */
   readonly heartbeatMs: number;
@@ -20,6 +28,8 @@ export interface HeartOptions {
   readonly onRescued: () => void;
   /** It may start jobs again. */
   readonly onFit: () => void;
+  /** Jobs of these kinds lie aside in these queues. */
+  readonly onAside: (aside: readonly Aside[]) => void;
   /** It has put another's jobs back in line. */
   readonly onRescue: (rescued: Rescued) => void;
   /** This program is too old for the schema: the process gets no more jobs, and looks after no one else's. */
@@ -133,8 +143,9 @@ export class Heart {
   async #mend(): Promise<void> {
     if (this.#outdated) return;
     for (const { id, beat } of this.#lost.splice(0)) await this.#rescue(id, beat);
-    // Not only at the start: an older program on the same queue may put them aside again while it is still there.
-    await this.#options.store.recall(this.#options.kinds);
+    // Not only at the start: the signal that a job was put aside may have been lost.
+    const { store, kinds, onAside } = this.#options;
+    onAside(await store.findAside(kinds));
   }
 
   /** It goes on beating, or what it runs would be rescued. Whom it watches others watch too. */

@@ -1,6 +1,7 @@
 import {
   type AttemptOutcome,
   type Claimed,
+  type ClaimRequest,
   errorText,
   type Executor,
   type JobId,
@@ -63,6 +64,8 @@ export interface LaneOptions {
   readonly onSettled: (id: JobId, settled: Settled) => void;
   /** Told when jobs of this queue went back in line, due at once. */
   readonly onReady: (queue: string) => void;
+  /** Told when a job of this queue was put aside, for a process that declares its kind. */
+  readonly onAside: (queue: string, kind: string) => void;
   /** Times and sizes. */
   readonly settings: Settings;
   /** For what goes wrong. */
@@ -108,6 +111,8 @@ export class Lane {
   #nextDueAt = 0;
   #dueTimer: Timer | undefined;
   readonly #undeclared = new Set<string>();
+  /** Declared kinds of which jobs may lie aside. */
+  readonly #aside = new Set<string>();
   #paused = false;
   #stopping = false;
   #idle: (() => void)[] = [];
@@ -136,6 +141,13 @@ export class Lane {
   wake(): void {
     this.#pump();
     this.#claims.wake();
+  }
+
+  /** Jobs of a kind may lie aside. */
+  wakeAside(kind: string): void {
+    if (!this.#options.kinds.has(kind)) return;
+    this.#aside.add(kind);
+    this.wake();
   }
 
   /** A job of this queue falls due in so many ms. */
@@ -227,7 +239,7 @@ export class Lane {
   }
 
   async #claimAll(): Promise<number | void> {
-    const { store, queue, owner } = this.#options;
+    const { queue, owner, store } = this.#options;
     this.#pump();
     while (!this.#stopping) {
       const limit = this.#wanted();
@@ -239,14 +251,29 @@ export class Lane {
       const free = Math.max(0, this.#free() - this.#held());
       this.#promised = free;
       const by = owner();
-      const jobs = await store.claim({ owner: by, queue: queue.name, limit, free });
+      const jobs = await this.#claim({ owner: by, queue: queue.name, limit, free });
       this.#promised = 0;
       // Between claim and answer this process may have been taken for dead: then these are no longer its own.
       if (by !== owner()) continue;
       this.#more = jobs.length >= limit;
       this.#take(jobs, free);
-      if (this.#more) continue;
+      if (this.#more || this.#aside.size > 0) continue;
       return await store.nextDue(queue.name) ?? undefined;
+    }
+  }
+
+  /** Claims from the line, and from what lies aside of one kind: each claim of another kind, until it finds no more. */
+  async #claim(request: ClaimRequest): Promise<Claimed[]> {
+    const { store } = this.#options;
+    const [aside] = this.#aside;
+    if (aside === undefined) return await store.claim(request);
+    // Whoever tells of more meanwhile must not be overheard.
+    this.#aside.delete(aside);
+    let jobs: Claimed[] | undefined;
+    try {
+      return jobs = await store.claim({ ...request, aside });
+    } finally {
+      if (jobs === undefined || jobs.length >= request.limit) this.#aside.add(aside);
     }
   }
 
@@ -434,12 +461,13 @@ export class Lane {
   };
 
   #settle(job: Claimed, settlement: Settlement, done?: () => void): void {
-    const { settler, onSettled, onReady, queue } = this.#options;
+    const { settler, onSettled, onReady, onAside, queue } = this.#options;
     settler.add(settlement, (settled) => {
       onSettled(job.id, settled);
       if ((settled === "pending" || settled === "retryable") && "delayMs" in settlement) {
-        this.dueIn(settlement.delayMs);
-        if (settlement.delayMs === 0) onReady(queue.name);
+        if (settlement.to === "put aside") onAside(queue.name, job.kind);
+        else this.dueIn(settlement.delayMs);
+        if (settlement.delayMs === 0 && settlement.to !== "put aside") onReady(queue.name);
       }
       if (settler.backlog === BACKLOG_MAX) this.#pump();
       done?.();
@@ -459,16 +487,15 @@ export class Lane {
   }
 
   #putAside(job: Claimed): void {
-    const { log, settings } = this.#options;
+    const { log } = this.#options;
     // A newer program may have left thousands of them: one line a kind is enough to know, the overview counts.
     const level = this.#undeclared.has(job.kind) ? "debug" : "warn";
     this.#undeclared.add(job.kind);
     log[level]("kind not declared here, its jobs are put aside for a process that knows it", {
       job: job.id,
       kind: job.kind,
-      inMs: settings.putAsideMs,
     });
     const { id, run, alone } = job;
-    this.#settle(job, { id, run, to: "put aside", delayMs: settings.putAsideMs, error: null, alone });
+    this.#settle(job, { id, run, to: "put aside", delayMs: 0, error: null, alone });
   }
 }

@@ -135,6 +135,11 @@ export class Processing {
     this.#lanes.get(queue)?.wake();
   }
 
+  /** Jobs of a kind may lie aside in a queue. */
+  wakeAside(queue: string, kind: string): void {
+    this.#lanes.get(queue)?.wakeAside(kind);
+  }
+
   /** There may be something to claim anywhere. */
   wakeAll(): void {
     this.#eachLane((lane) => lane.wake());
@@ -204,6 +209,7 @@ export class Processing {
       lostAfterMs: settings.lostAfterMs,
       onRescued: () => this.#eachLane((lane) => lane.abandon()),
       onFit: () => this.wakeAll(),
+      onAside: (found) => found.forEach(({ queue, kind }) => this.wakeAside(queue, kind)),
       onRescue: (rescued) => rescued.queues.forEach((queue) => this.ready(queue)),
       onOutdated: () => this.#retire(),
       onPaused: (paused) => {
@@ -232,6 +238,7 @@ export class Processing {
         suspects,
         onSettled: (id, settled) => this.#settled(id, settled),
         onReady: (queue) => signaller.send({ type: "ready", queue }),
+        onAside: (queue, kind) => signaller.send({ type: "aside", queue, kind }),
         settings,
         log,
       }),

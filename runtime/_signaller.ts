@@ -103,6 +103,8 @@ function keyOf(signal: Signal): string {
       return `pause ${signal.queue}`;
     case "ready":
       return `ready ${signal.queue}`;
+    case "aside":
+      return `aside ${JSON.stringify([signal.queue, signal.kind])}`;
     default:
       return `${signal.type} ${signal.id}`;
   }

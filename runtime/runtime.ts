@@ -373,6 +373,9 @@ class StoreRuntime implements WorkingRuntime {
       case "ready":
         if (this.#phase === "working") this.#processing.wake(signal.queue);
         break;
+      case "aside":
+        if (this.#phase === "working") this.#processing.wakeAside(signal.queue, signal.kind);
+        break;
       case "pause":
       case "resume":
         this.#processing.setPaused(signal.queue, signal.type === "pause");

@@ -29,8 +29,6 @@ export interface Settings {
   readonly prefetchMs: number;
   /** The most jobs that are claimed at once, beside those that start at once. Default 500. */
   readonly prefetchMax: number;
-  /** How long a job is put aside whose kind this process does not declare, in ms. Default 5 minutes. */
-  readonly putAsideMs: number;
 }
 
 /** The defaults of {@linkcode Settings}. */
@@ -47,7 +45,6 @@ export const DEFAULT_SETTINGS: Settings = {
   signalMs: 5,
   prefetchMs: 100,
   prefetchMax: 500,
-  putAsideMs: 5 * 60 * 1000,
 };
 
 const ZERO_IS_FINE: ReadonlySet<string> = new Set([
@@ -64,7 +61,6 @@ const ZERO_IS_FINE: ReadonlySet<string> = new Set([
 const MOST: Readonly<Record<string, number>> = {
   retentionCompletedMs: DELAY_MS_MAX,
   retentionOthersMs: DELAY_MS_MAX,
-  putAsideMs: DELAY_MS_MAX,
   settleMs: 1000,
 };
 

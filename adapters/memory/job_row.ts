@@ -37,7 +37,12 @@ export interface JobRow {
   readonly progress: JobProgress | null;
 }
 
-/** Whether a job is in line. */
+/** Whether a job was put aside: it waits, but is in no line. */
+export function liesAside(row: JobRow): boolean {
+  return row.putAside && waits(row);
+}
+
+/** Whether a job waits. */
 export function waits(row: JobRow): boolean {
   return row.state === "pending" || row.state === "retryable";
 }

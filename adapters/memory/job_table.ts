@@ -1,5 +1,5 @@
 import { isFinal, type JobId } from "../../ports/job.ts";
-import { holdsKey, type JobRow, waits } from "./job_row.ts";
+import { holdsKey, type JobRow, liesAside, waits } from "./job_row.ts";
 import { WaitingLine } from "./waiting_line.ts";
 
 /** The committed jobs, with what is derived from them: who waits in which queue, who holds which unique key. */
@@ -39,16 +39,16 @@ export class JobTable {
   /** Makes this the job's version that everyone sees. */
   put(row: JobRow): void {
     const before = this.#rows.get(row.id);
-    if (before !== undefined && waits(before)) this.line(before.queue).remove(before);
+    if (before !== undefined && isInLine(before)) this.line(before.queue).remove(before);
     this.#rows.set(row.id, row);
-    if (waits(row)) this.line(row.queue).add(row);
+    if (isInLine(row)) this.line(row.queue).add(row);
     if (holdsKey(row)) this.#keys.set(row.key!, row.id);
     else this.#release(row);
     if (isFinal(row.state) && (before === undefined || !isFinal(before.state))) this.#onEnded(row);
   }
 
   delete(row: JobRow): void {
-    if (waits(row)) this.line(row.queue).remove(row);
+    if (isInLine(row)) this.line(row.queue).remove(row);
     this.#rows.delete(row.id);
     this.#release(row);
   }
@@ -56,4 +56,8 @@ export class JobTable {
   #release(row: JobRow): void {
     if (row.key !== null && this.#keys.get(row.key) === row.id) this.#keys.delete(row.key);
   }
+}
+
+function isInLine(row: JobRow): boolean {
+  return waits(row) && !liesAside(row);
 }

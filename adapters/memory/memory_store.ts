@@ -8,6 +8,7 @@ import type { JobFilter } from "../../ports/inspector.ts";
 import { isFinal, type JobDetail, type JobId, type JobSummary } from "../../ports/job.ts";
 import type { CancelResult } from "../../ports/jobs.ts";
 import type {
+  Aside,
   Beat,
   Claimed,
   ClaimRequest,
@@ -41,6 +42,7 @@ import {
   endedRow,
   holdsKey,
   type JobRow,
+  liesAside,
   newRow,
   rescuedRow,
   retriedRow,
@@ -158,7 +160,10 @@ export class MemoryStore implements Store {
   claim(request: ClaimRequest): Promise<Claimed[]> {
     if (!this.#owners.has(request.owner) || this.#paused.has(request.queue)) return Promise.resolve([]);
     const nowMs = this.#clock();
-    const rows = this.#jobs.line(request.queue).due(nowMs, request.limit, (row) => !this.#isLocked(row.id));
+    const { queue, limit, aside } = request;
+    const isFree = (row: JobRow) => !this.#isLocked(row.id);
+    const due = this.#jobs.line(queue).due(nowMs, limit, isFree);
+    const rows = aside === undefined ? due : this.#withAside(due, { queue, kind: aside }).slice(0, limit);
     return Promise.resolve(
       rows.map((row, index) => this.#take(row, request.owner, index < request.free && !row.alone, nowMs)),
     );
@@ -347,13 +352,14 @@ export class MemoryStore implements Store {
     return Promise.resolve(purged);
   }
 
-  /** Puts jobs that were put aside as undeclared back in line. */
-  recall(kinds: readonly string[]): Promise<void> {
-    for (const row of [...this.#jobs.all()]) {
-      if (!row.putAside || !waits(row) || !kinds.includes(row.kind) || this.#isLocked(row.id)) continue;
-      this.#jobs.put({ ...row, putAside: false, scheduledAtMs: this.#clock() });
+  /** Where jobs of these kinds lie aside. */
+  findAside(kinds: readonly string[]): Promise<Aside[]> {
+    const found = new Map<string, Aside>();
+    for (const row of this.#jobs.all()) {
+      if (!liesAside(row) || !kinds.includes(row.kind)) continue;
+      found.set(JSON.stringify([row.queue, row.kind]), { queue: row.queue, kind: row.kind });
     }
-    return Promise.resolve();
+    return Promise.resolve([...found.values()]);
   }
 
   /** Records how upkeep tasks go. */
@@ -515,6 +521,14 @@ export class MemoryStore implements Store {
     this.#jobs.put(next);
     const { id, run, kind, attempt, maxAttempts, args, alone } = next;
     return { id, run, kind, attempt, maxAttempts, args, alone };
+  }
+
+  /** Due jobs and those that lie aside, by priority; of one priority, those that lie aside first. */
+  #withAside(due: readonly JobRow[], { queue, kind }: Aside): JobRow[] {
+    const aside = [...this.#jobs.all()]
+      .filter((row) => liesAside(row) && row.queue === queue && row.kind === kind && !this.#isLocked(row.id))
+      .sort((one, other) => one.scheduledAtMs - other.scheduledAtMs || one.seq - other.seq);
+    return [...aside, ...due].sort((one, other) => one.priority - other.priority);
   }
 
   #isLocked(id: JobId): boolean {

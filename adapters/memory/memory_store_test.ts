@@ -59,7 +59,8 @@ Deno.test("settle() counts snoozes and keeps attempts for failures alone", async
   const { store } = await setup();
   const id = await insertOne(store, job(1));
   for (const to of ["snooze", "release", "put aside", "retry", "snooze"] as const) {
-    await store.settle("me", [back((await claimOne(store))!, to)]);
+    const [claimed] = await store.claim({ owner: "me", queue: "q", limit: 1, free: 1, aside: "k" });
+    await store.settle("me", [back(claimed!, to)]);
   }
   const after = (await store.get(id))!;
   assertEquals([after.state, after.attempt, after.snoozes, after.run], ["retryable", 1, 2, 5]);

@@ -1,6 +1,6 @@
 import type { JobState } from "../../ports/job.ts";
 import type { Counts } from "../../ports/store.ts";
-import { type JobRow, waits } from "./job_row.ts";
+import { type JobRow, liesAside } from "./job_row.ts";
 import type { JobTable } from "./job_table.ts";
 
 /** Counts and ages, over all kinds or one. */
@@ -18,7 +18,7 @@ export function overviewCounts(
     const entry = states.get(key) ?? { kind: row.kind, state: row.state, count: 0 };
     entry.count++;
     states.set(key, entry);
-    if (row.putAside && waits(row)) undeclared++;
+    if (liesAside(row)) undeclared++;
   }
   const waiting = [];
   for (const [queue, line] of table.lines()) {

@@ -1,7 +1,8 @@
 import { DatabaseUnavailableError } from "../../ports/errors.ts";
-import type { Claimed, ClaimRequest } from "../../ports/store.ts";
+import type { Aside, Claimed, ClaimRequest } from "../../ports/store.ts";
 import type { TxRow } from "../../ports/tx.ts";
 import type { AwakeMarks } from "./awake.ts";
+import { AsidePositions, type AsideScan } from "./aside_positions.ts";
 import { ClaimPositions, type Placed, type Position } from "./claim_positions.ts";
 import { lookBehind } from "./look_behind.ts";
 import type { LostClaims } from "./lost_claims.ts";
@@ -13,10 +14,10 @@ import type { Statements } from "./statements.ts";
  * The due jobs of one priority behind a position, oldest first. The order and the row comparison are those of the
  * ready index, so the scan begins at the position and reads no row that it does not return.
  */
-function branch(priority: number, at: string, id: string): string {
+function branch(priority: number, at: string, id: string, more = ""): string {
   return `
     select * from (
-      select ctid as place, ${priority} as priority, scheduled_at
+      select ctid as place, ${priority} as priority, scheduled_at${more}
       from {schema}.job
       where queue = $2::text
         and priority = ${priority}
@@ -29,26 +30,41 @@ function branch(priority: number, at: string, id: string): string {
     ) as priority_${priority}`;
 }
 
+/** The jobs of one kind that lie aside, of one priority and behind a position, in the order in which they were put aside. */
+function asideBranch(priority: number, at: string, id: string): string {
+  return `
+    select * from (
+      select ctid as place, ${priority} as priority, scheduled_at, true as aside
+      from {schema}.job
+      where undeclared
+        and queue = $2::text
+        and kind = $14::text
+        and priority = ${priority}
+        and state <> 'running'
+        and (scheduled_at, id) > (
+          ${at}::text::timestamptz - $15::text::int * interval '1 ms', ${id}::text::bigint
+        )
+      order by scheduled_at, id
+      limit $3::int
+      for update skip locked
+    ) as aside_${priority}`;
+}
+
 /**
  * The branches are read one after the other, and a later one only when the earlier ones did not fill the limit: that
  * makes priority strict. A process that is not on the record (it was rescued) gets nothing, for nobody would miss its
  * jobs; the lock on its row makes a rescue wait for a claim that has begun. Nor does one whose protocol is too old, nor
  * anybody while the queue is paused.
  */
-export const CLAIM: string = `
+function claim(branches: readonly string[], { aside }: { readonly aside: boolean }): string {
+  return `
   with alive as materialized (
     select 1 from {schema}.worker where id = $1::text::uuid and not outdated for key share
   ), due as materialized (
-    select place, priority, scheduled_at, row_number() over () as ord
+    select place, priority, scheduled_at, ${aside ? "aside, " : ""}row_number() over () as ord
     from (
       select * from (
-        ${branch(1, "$6", "$7")}
-        union all
-        ${branch(2, "$8", "$9")}
-        union all
-        ${branch(3, "$10", "$11")}
-        union all
-        ${branch(4, "$12", "$13")}
+        ${branches.join("\n        union all\n")}
       ) as branches
       limit case
         when exists (select from alive)
@@ -59,10 +75,10 @@ export const CLAIM: string = `
   ), claimed as (
     update {schema}.job
     set state = 'running', run = job.run + 1, attempt = job.attempt + 1, owner = $1::text::uuid,
-      claimed_at = clock_timestamp(), undeclared = false
+      claimed_at = clock_timestamp()${aside ? ASIDE_NO_MORE : ""}
     from due
     where job.ctid = due.place
-    returning due.ord, due.scheduled_at as due_at, due.priority,
+    returning due.ord, due.scheduled_at as due_at, due.priority, ${aside ? "due.aside, " : ""}
       job.id, job.run, job.kind, job.attempt, job.max_attempts, job.args, job.alone
   ), marked as (
     insert into {schema}.start_mark (owner, seq, job_ids, runs)
@@ -72,15 +88,39 @@ export const CLAIM: string = `
     having count(*) > 0
   )
   select
-    id, run, kind, attempt, max_attempts, args::text as args, alone,
+    id, run, kind, attempt, max_attempts, args::text as args, alone, ${aside ? "aside, " : ""}
     case when is_last then priority end as priority,
     case when is_last then ${isoSql("due_at")} end as due_at
   from (
     -- The place of each row would be known, but only the last of each priority is of use, and the text costs.
-    select claimed.*, ord in (select max(ord) from claimed group by priority) as is_last
+    select claimed.*, ord in (select max(ord) from claimed group by priority${
+    aside ? ", aside" : ""
+  }) as is_last
     from claimed
   ) as claimed
   order by ord`;
+}
+
+const ASIDE_NO_MORE = `, undeclared = false,
+      scheduled_at = case when due.aside then clock_timestamp() else job.scheduled_at end`;
+
+const PLACES = [["$6", "$7"], ["$8", "$9"], ["$10", "$11"], ["$12", "$13"]] as const;
+const ASIDE_PLACES = [["$16", "$17"], ["$18", "$19"], ["$20", "$21"], ["$22", "$23"]] as const;
+
+/** Claims from the ready order. */
+export const CLAIM: string = claim(
+  PLACES.map(([at, id], line) => branch(line + 1, at, id)),
+  { aside: false },
+);
+
+/** The same and what lies aside of one kind, which has waited longer. */
+export const CLAIM_ASIDE: string = claim(
+  PLACES.flatMap(([at, id], line) => {
+    const [asideAt, asideId] = ASIDE_PLACES[line]!;
+    return [asideBranch(line + 1, asideAt, asideId), branch(line + 1, at, id, ", false as aside")];
+  }),
+  { aside: true },
+);
 
 /** Claims jobs, each queue from where its last claim ended. */
 export class Claimer {
@@ -89,6 +129,8 @@ export class Claimer {
   readonly #lost: LostClaims;
   readonly #awake: AwakeMarks;
   readonly #positions: Map<string, ClaimPositions> = new Map();
+  /** By queue and kind. */
+  readonly #aside: Map<string, AsidePositions> = new Map();
 
   /** Remembers nothing yet. */
   constructor(database: Statements, marks: StartMarks, lost: LostClaims, awake: AwakeMarks) {
@@ -127,6 +169,11 @@ export class Claimer {
     return this.#positions.get(queue)?.sinceBegunMs() ?? 0;
   }
 
+  /** Jobs were found that lie aside: the next claims that name their kind begin at the start. */
+  noteAside(found: readonly Aside[]): void {
+    for (const aside of found) this.#asideOf(aside).reset();
+  }
+
   /** Withdraws this process's marks. */
   async close(owner: string): Promise<void> {
     await this.#awake.withdrawAll(owner);
@@ -147,6 +194,13 @@ export class Claimer {
     return await this.#claimOnce({ owner, queue, limit: limit - claimed, free: Math.max(0, free - claimed) });
   }
 
+  #asideOf({ queue, kind }: Aside): AsidePositions {
+    const key = JSON.stringify([queue, kind]);
+    const positions = this.#aside.get(key) ?? new AsidePositions();
+    this.#aside.set(key, positions);
+    return positions;
+  }
+
   #positionsOf(queue: string): ClaimPositions {
     const positions = this.#positions.get(queue) ?? new ClaimPositions();
     this.#positions.set(queue, positions);
@@ -154,22 +208,39 @@ export class Claimer {
   }
 
   async #claimOnce(request: ClaimRequest): Promise<Claimed[]> {
-    const scan = this.#positionsOf(request.queue).begin();
+    const { queue, aside } = request;
+    const scan = this.#positionsOf(queue).begin();
+    const asideScan = aside === undefined ? undefined : this.#asideOf({ queue, kind: aside }).begin();
     const seq = this.#marks.nextSeq();
-    const rows = await this.#run(request, seq, scan.from);
+    const rows = await this.#run(request, seq, scan.from, asideScan);
     const claimed = rows.map(toClaimed);
     this.#lost.noteClaimed(request.owner, request.queue, claimed);
     const started = claimed.slice(0, Math.max(0, request.free)).filter((job) => !job.alone);
     this.#marks.noteStarted(request.owner, seq, started);
-    scan.end(rows.filter((row) => row.due_at !== null).map(toPlaced), rows.length >= request.limit);
+    const last = rows.filter((row) => row.due_at !== null);
+    const isFull = rows.length >= request.limit;
+    scan.end(last.filter((row) => row.aside !== true).map(toPlaced), isFull);
+    asideScan?.end(last.filter((row) => row.aside === true).map(toPlaced), isFull);
     return claimed;
   }
 
-  async #run(request: ClaimRequest, seq: number, from: readonly Position[]): Promise<readonly TxRow[]> {
-    const places = from.flatMap(({ at, id }) => [at, id]);
+  async #run(
+    request: ClaimRequest,
+    seq: number,
+    from: readonly Position[],
+    aside: AsideScan | undefined,
+  ): Promise<readonly TxRow[]> {
     const { owner, queue, limit, free } = request;
+    const params = [owner, queue, limit, free, String(seq), ...from.flatMap(({ at, id }) => [at, id])];
     try {
-      return await this.#database.query(CLAIM, [owner, queue, limit, free, String(seq), ...places]);
+      if (aside === undefined) return await this.#database.query(CLAIM, params);
+      const places = aside.from.flatMap(({ at, id }) => [at, id]);
+      return await this.#database.query(CLAIM_ASIDE, [
+        ...params,
+        request.aside!,
+        String(aside.backMs),
+        ...places,
+      ]);
     } catch (error) {
       if (error instanceof DatabaseUnavailableError) this.#lost.noteLost(queue);
       throw error;

@@ -28,8 +28,8 @@ export interface Look {
   end(found: readonly Placed[]): void;
 }
 
-const START: Position = { at: "-infinity", id: "0" };
-const PRIORITIES = 4;
+export const START: Position = { at: "-infinity", id: "0" };
+export const PRIORITIES = 4;
 
 /** The bounds of the pause between two looks, in ms. */
 const LOOK_INTERVAL_MS_MIN = 100;
@@ -124,8 +124,8 @@ export class ClaimPositions {
   }
 }
 
-/** The texts are of one form and one length, so they compare like the times that they are. */
-function isBefore(one: Position, other: Position): boolean {
+/** Whether one place comes before another. The texts are of one form and one length, so they compare like the times that they are. */
+export function isBefore(one: Position, other: Position): boolean {
   if (one === START) return true;
   if (one.at !== other.at) return one.at < other.at;
   return one.id.length !== other.id.length ? one.id.length < other.id.length : one.id < other.id;

@@ -189,32 +189,106 @@ Deno.test("of the first jobs of a claim those that run alone do not count as sta
     assertEquals([rescued.released, rescued.retried], [[alone], [other]]);
   }));
 
-Deno.test("a job of an undeclared kind is put aside uncharged, counted, and recalled", () =>
+Deno.test("a job that lies aside is out of the line, and claimed by those alone that name its kind", () =>
   withStore(async ({ store, owner, claim }) => {
     await store.insert([newJob({ kind: "newer" })]);
     const [job] = await claim();
-    await store.settle(owner, [back(job!, "put aside", 60_000)]);
+    await store.settle(owner, [back(job!, "put aside")]);
     assertEquals((await store.counts()).undeclared, 1);
     assertEquals(await claim(), []);
-    await store.recall(["other"]);
-    assertEquals((await store.counts()).undeclared, 1);
-    await store.recall(["newer"]);
-    assertEquals((await store.counts()).undeclared, 0);
-    const [again] = await claim();
+    assertEquals(await store.findAside(["other"]), []);
+    assertEquals(await store.findAside(["other", "newer"]), [{ queue: "q", kind: "newer" }]);
+    const request = { owner, queue: "q", limit: 10, free: 10 };
+    assertEquals(await store.claim({ ...request, aside: "other" }), []);
+    const [again] = await store.claim({ ...request, aside: "newer" });
     assertEquals([again?.id, again?.run, again?.attempt], [job!.id, 2, 1]);
+    assertEquals((await store.counts()).undeclared, 0);
+  }));
+
+Deno.test("what lies aside is claimed once each at full claims, late ones included, and its due time is none of a far future", () =>
+  withStore(async ({ store, owner, claim, finish }) => {
+    await store.insert(Array.from({ length: 300 }, () => newJob({ kind: "newer" })));
+    const jobs = await claim(300);
+    await store.settle(owner, jobs.slice(0, 200).map((job) => back(job, "put aside")));
+    const first = jobs[0]!.id;
+    assertEquals(new Date((await store.get(first))!.scheduledAt).getUTCFullYear() < 2100, true);
+    assertEquals((await store.list({ limit: 300 })).every(({ scheduledAt }) => scheduledAt < "2100"), true);
+    const take = () => store.claim({ owner, queue: "q", limit: 70, free: 70, aside: "newer" });
+    const counts = [];
+    for (let taken = await take(); taken.length > 0; taken = await take()) {
+      counts.push(taken.length);
+      await finish(taken);
+    }
+    assertEquals(counts, [70, 70, 60]);
+    // Behind the place up to which it has been claimed.
+    const late = jobs.slice(200);
+    await store.settle(owner, late.map((job) => back(job, "put aside")));
+    await store.database.query(
+      "update {schema}.job set scheduled_at = scheduled_at - interval '5 s' where undeclared and id % 2 = 0",
+    );
+    assertEquals((await take()).length + (await take()).length, 100);
+    // As a program of before puts it aside, which no signal tells.
+    await store.insert([newJob({ kind: "newer" })]);
+    const [old] = await claim(1);
+    await store.settle(owner, [back(old!, "put aside")]);
+    await store.database.query(
+      "update {schema}.job set scheduled_at = clock_timestamp() + interval '5 min' where undeclared",
+    );
+    assertEquals(await take(), []);
+    await store.findAside(["newer"]);
+    assertEquals((await take()).length, 1);
+    assertEquals((await store.get(first))?.state, "completed");
+    assertEquals((await store.get(first))!.scheduledAt < "2100", true);
+  }));
+
+Deno.test("a job that lies aside is cancelled, and put back in line by a person, as any other that waits", () =>
+  withStore(async ({ store, owner, claim }) => {
+    await store.insert([newJob({ kind: "newer" }), newJob({ kind: "newer" })]);
+    const jobs = await claim();
+    await store.settle(owner, jobs.map((job) => back(job, "put aside")));
+    assertEquals((await store.cancel(jobs[0]!.id)).result, "cancelled");
+    assertEquals((await store.get(jobs[0]!.id))!.scheduledAt < "2100", true);
+    await store.retry(jobs[1]!.id);
+    assertEquals((await store.counts()).undeclared, 0);
+    assertEquals((await claim()).map(({ id }) => id), [jobs[1]!.id]);
   }));
 
 type PlanNode = Record<string, unknown>;
 
-async function explainClaim(store: StoreOf, limit: number): Promise<PlanNode[]> {
+Deno.test("50,000 jobs that lie aside make no claim read a page more, and their own claim reads them alone", () =>
+  withStore(async ({ store, claim }) => {
+    await store.insert(Array.from({ length: 200 }, () => newJob()));
+    const before = pagesOf(await explainClaim(store, 10));
+    await store.database.query(`
+      insert into {schema}.job (scheduled_at, claimed_at, max_attempts, priority, undeclared, kind, queue, args)
+      select now() + interval '1000 years', now(), 3, 1 + n % 4, true, 'foreign', 'q', '{}'
+      from generate_series(1, 50000) as n`);
+    const after = pagesOf(await explainClaim(store, 10));
+    assert(after <= before * 1.1 + 5, `${before} pages became ${after}`);
+    assertEquals((await claim(10)).length, 10);
+    const aside = await explainClaim(store, 10, "foreign");
+    const scans = aside.filter((node) =>
+      node["Index Name"] === "job_aside" && Number(node["Actual Loops"]) > 0
+    );
+    assertEquals(scans.map((node) => [node["Actual Rows"], node["Rows Removed by Filter"]]), [[10, 0]]);
+    assert(pagesOf(aside) <= before * 1.5 + 5, `${pagesOf(aside)} pages`);
+  }));
+
+function pagesOf([plan]: readonly PlanNode[]): number {
+  return Number(plan!["Shared Hit Blocks"]) + Number(plan!["Shared Read Blocks"]);
+}
+
+/** Explains a claim as it is planned on the sessions of the store, and rolls it back. */
+async function explainClaim(store: StoreOf, limit: number, aside?: string): Promise<PlanNode[]> {
   const nodes: PlanNode[] = [];
   await store.database.transaction(async (tx) => {
-    const { CLAIM } = await import("./claim.ts");
+    const { CLAIM, CLAIM_ASIDE } = await import("./claim.ts");
     const owner = String((await tx.unsafe("select id from {schema}.worker", []))[0]?.id);
     const start = ["-infinity", "0"];
+    const starts = [...start, ...start, ...start, ...start];
     const [row] = await tx.unsafe(
-      `explain (analyze, buffers, format json) ${CLAIM}`,
-      [owner, "q", limit, 0, "0", ...start, ...start, ...start, ...start],
+      `explain (analyze, buffers, format json) ${aside === undefined ? CLAIM : CLAIM_ASIDE}`,
+      [owner, "q", limit, 0, "0", ...starts, ...(aside === undefined ? [] : [aside, "0", ...starts])],
     );
     const text = row!["QUERY PLAN"];
     collect((typeof text === "string" ? JSON.parse(text) : text)[0].Plan, nodes);

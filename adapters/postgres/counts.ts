@@ -49,7 +49,7 @@ const WAITING_OF_KIND = `
 const UNDECLARED = `
   select count(*)::float8 as count
   from {schema}.job
-  where undeclared and ($1::text is null or kind = $1::text)`;
+  where undeclared and state in ('pending', 'retryable') and ($1::text is null or kind = $1::text)`;
 
 const BYTES = `
   select coalesce(sum(pg_total_relation_size(c.oid)), 0)::float8 as bytes

@@ -1,4 +1,5 @@
 import { ERRORS_KEPT_MAX } from "../../ports/limits.ts";
+import { SHOWN_SCHEDULED_AT } from "./aside.ts";
 import { isoSql } from "./sql_text.ts";
 
 /**
@@ -12,7 +13,7 @@ export function intoHistory(source: string): string {
       attempt, max_attempts, run, snoozes, alone, args, unique_key, errors, progress, output
     )
     select
-      id, kind, queue, final, priority, scheduled_at, enqueued_at, claimed_at, clock_timestamp(),
+      id, kind, queue, final, priority, ${SHOWN_SCHEDULED_AT}, enqueued_at, claimed_at, clock_timestamp(),
       attempt, max_attempts, run, snoozes, alone, args, unique_key, final_errors, progress, output
     from ${source}
     returning id, run, state, queue`;

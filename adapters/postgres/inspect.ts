@@ -6,12 +6,13 @@ import { ARGS_PREVIEW_LENGTH } from "../../ports/limits.ts";
 import type { Final } from "../../ports/store.ts";
 import type { TxRow } from "../../ports/tx.ts";
 import type { PostgresDatabase } from "./database.ts";
+import { SHOWN_SCHEDULED_AT } from "./aside.ts";
 import { arrayLiteral, isJobId, isoSql } from "./sql_text.ts";
 
 /** The columns that both tables have. */
 const SHARED = `
   id, kind, queue, state, priority, attempt, max_attempts, run, snoozes, alone,
-  enqueued_at, scheduled_at, claimed_at, args, errors, progress, unique_key`;
+  enqueued_at, claimed_at, args, errors, progress, unique_key`;
 
 const SUMMARY = `
   id, kind, queue, state, priority, attempt, max_attempts, snoozes,
@@ -30,13 +31,13 @@ const FILTER = `
 const LIST = `
   with newest as materialized (
     select * from (
-      (select ${SHARED}, null::timestamptz as finished_at
+      (select ${SHARED}, ${SHOWN_SCHEDULED_AT} as scheduled_at, null::timestamptz as finished_at
         from {schema}.job
         where ${FILTER}
         order by id desc
         limit $6::int)
       union all
-      (select ${SHARED}, finished_at
+      (select ${SHARED}, scheduled_at, finished_at
         from {schema}.job_history
         where ${FILTER}
         order by id desc
@@ -54,11 +55,13 @@ const GET = `
     ${SUMMARY}, run, alone, cancel_requested, unique_key is not null as is_unique,
     args::text as args, errors::text as errors, progress::text as progress, output::text as output
   from (
-    select ${SHARED}, null::timestamptz as finished_at, cancel_requested, null::jsonb as output
+    select
+      ${SHARED}, ${SHOWN_SCHEDULED_AT} as scheduled_at, null::timestamptz as finished_at, cancel_requested,
+      null::jsonb as output
     from {schema}.job
     where id = $1::text::bigint
     union all
-    select ${SHARED}, finished_at, false, output
+    select ${SHARED}, scheduled_at, finished_at, false, output
     from {schema}.job_history
     where id = $1::text::bigint
   ) as job`;

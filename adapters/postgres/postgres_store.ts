@@ -4,6 +4,7 @@ import type { JobDetail, JobId, JobSummary } from "../../ports/job.ts";
 import type { CancelResult } from "../../ports/jobs.ts";
 import { guardLog, type Log, silentLog } from "../../ports/log.ts";
 import type {
+  Aside,
   Beat,
   Claimed,
   ClaimRequest,
@@ -30,6 +31,7 @@ import type {
 } from "../../ports/store.ts";
 import type { Tx } from "../../ports/tx.ts";
 import type { StoredUpkeep, UpkeepReport } from "../../ports/upkeep.ts";
+import { findAside } from "./aside.ts";
 import { AWAKE_PAUSE_MS, AwakeMarks } from "./awake.ts";
 import { AwakeQueues } from "./awake_queues.ts";
 import { cancelJob } from "./cancel.ts";
@@ -54,7 +56,6 @@ import { LostClaims } from "./lost_claims.ts";
 import { readPeriodics, resetTick, runPeriodic, takeTick } from "./periodic.ts";
 import { storeProgress } from "./progress.ts";
 import { purge } from "./purge.ts";
-import { recall } from "./recall.ts";
 import { rescue } from "./rescue.ts";
 import { retryJob } from "./retry.ts";
 import { JOB_STEPS, JOBS_PART } from "./schema.ts";
@@ -341,9 +342,11 @@ export class PostgresStore implements Store {
     return await purge(this.database, request);
   }
 
-  /** Puts jobs of these kinds that were put aside as undeclared back in line, at most 1,000 of them. */
-  async recall(kinds: readonly string[]): Promise<void> {
-    await recall(this.database, kinds);
+  /** Where jobs of these kinds lie aside. */
+  async findAside(kinds: readonly string[]): Promise<Aside[]> {
+    const found = await findAside(this.database, kinds);
+    this.#claimer.noteAside(found);
+    return found;
   }
 
   /** Records how upkeep tasks go. */

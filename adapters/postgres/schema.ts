@@ -1,4 +1,5 @@
 import type { MigrationStep } from "../../ports/database.ts";
+import { CREATE_ASIDE, DROP_ASIDE } from "./aside.ts";
 import { CREATE_ENQUEUE, DROP_ENQUEUE } from "./enqueue_function.ts";
 import { type MigrationSql, printMigration } from "./migrate.ts";
 import { CREATE_PERIODIC_RUNS, DROP_PERIODIC_RUNS } from "./periodic_run_step.ts";
@@ -194,6 +195,7 @@ export const JOB_STEPS: readonly MigrationStep[] = [
     up: CREATE_PERIODIC_RUNS,
     down: DROP_PERIODIC_RUNS,
   },
+  { version: 7, name: "a line for what was put aside", up: CREATE_ASIDE, down: DROP_ASIDE },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */

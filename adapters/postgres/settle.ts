@@ -1,5 +1,6 @@
 import type { FinalState, JobState } from "../../ports/job.ts";
 import type { RunRef, Settled, Settlement } from "../../ports/store.ts";
+import { ASIDE_SQL } from "./aside.ts";
 import { errorText } from "./error_text.ts";
 import { intoHistory, releaseKeys, withError } from "./history.ts";
 import { arrayLiteral, refColumns } from "./sql_text.ts";
@@ -69,7 +70,8 @@ const BACK_IN_LINE = `
       snoozes = job.snoozes + (way = 'snooze')::int,
       undeclared = way = 'put aside',
       alone = locked.alone or (job.alone and way in ('release', 'put aside')),
-      scheduled_at = clock_timestamp() + locked.delay_ms * interval '1 ms',
+      scheduled_at = clock_timestamp() +
+        case when way = 'put aside' then ${ASIDE_SQL} else locked.delay_ms * interval '1 ms' end,
       owner = null,
       progress = case when way = 'retry' then null else job.progress end,
       errors = ${withError("job", "locked.error")}

@@ -35,9 +35,17 @@ const WAKE = `
     end as woken
   from unnest($2::text::text[], $3::text::text[]) as signals (queue, payload)`;
 
-type Packed = readonly [letter: string, value: string];
+type Packed = readonly [letter: string, value: string, kind?: string];
 
-const LETTERS = { ready: "r", cancel: "c", wait: "w", final: "f", pause: "p", resume: "u" } as const;
+const LETTERS = {
+  ready: "r",
+  aside: "a",
+  cancel: "c",
+  wait: "w",
+  final: "f",
+  pause: "p",
+  resume: "u",
+} as const;
 
 /** The payload that says that a queue has due jobs. */
 export function readySignal(queue: string): string {
@@ -52,7 +60,9 @@ export function packSignals(signals: readonly Signal[]): string[] {
   let bytes = 2;
   for (const signal of signals) {
     const value = "queue" in signal ? signal.queue : signal.id;
-    const part = JSON.stringify([LETTERS[signal.type], value] satisfies Packed);
+    const letter = LETTERS[signal.type];
+    const packed: Packed = signal.type === "aside" ? [letter, value, signal.kind] : [letter, value];
+    const part = JSON.stringify(packed);
     const size = encoder.encode(part).length + 1;
     if (parts.length > 0 && bytes + size > PAYLOAD_BYTES_MAX) {
       payloads.push(`[${parts.join(",")}]`);
@@ -77,8 +87,11 @@ export function unpackSignals(payload: string): Signal[] {
   if (!Array.isArray(packed)) return [];
   return packed.flatMap((entry: unknown): Signal[] => {
     if (!Array.isArray(entry) || typeof entry[1] !== "string") return [];
-    const [letter, value] = entry as [unknown, string];
+    const [letter, value, kind] = entry as [unknown, string, unknown];
     if (letter === LETTERS.ready) return [{ type: "ready", queue: value }];
+    if (letter === LETTERS.aside) {
+      return typeof kind === "string" ? [{ type: "aside", queue: value, kind }] : [];
+    }
     if (letter === LETTERS.cancel) return [{ type: "cancel", id: value }];
     if (letter === LETTERS.wait) return [{ type: "wait", id: value }];
     if (letter === LETTERS.pause) return [{ type: "pause", queue: value }];

@@ -5,6 +5,7 @@ import { packSignals, readySignal, unpackSignals } from "./signals.ts";
 Deno.test("signals come back as they were sent", () => {
   const signals: Signal[] = [
     { type: "ready", queue: 'a "b" ü' },
+    { type: "aside", queue: "q", kind: 'k "ü"' },
     { type: "cancel", id: "1" },
     { type: "wait", id: "2" },
     { type: "final", id: "3" },
@@ -24,7 +25,9 @@ Deno.test("every payload stays below 8,000 bytes", () => {
 });
 
 Deno.test("payloads that are not understood are left out", () => {
-  for (const payload of ["", "{", "1", '[["x","1"]]', '[["r",1]]', "[null]"]) {
+  for (
+    const payload of ["", "{", "1", '[["x","1"]]', '[["r",1]]', '[["a","q"]]', '[["a","q",1]]', "[null]"]
+  ) {
     assertEquals(unpackSignals(payload), []);
   }
 });

@@ -226,6 +226,11 @@ export class Ghost {
     return this.store.claim({ owner: this.id, queue, limit, free });
   }
 
+  /** Claims from the line, and of a kind what lies aside. */
+  claimAside(kind: string, limit: number, queue = "default"): Promise<Claimed[]> {
+    return this.store.claim({ owner: this.id, queue, limit, free: limit, aside: kind });
+  }
+
   /** The value of a process's last heartbeat; a look that changes nobody's. */
   async beatOf(owner: string): Promise<string | undefined> {
     return (await ownersOf(this.store)).find(({ id }) => id === owner)?.beat;

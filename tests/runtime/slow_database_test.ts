@@ -75,12 +75,12 @@ Deno.test("a log that can't be written loses no end of a run", async () => {
   assertEquals((await runtime.get(id))?.attempt, 2);
 });
 
-Deno.test("a rescue or a recall that takes its time holds up no heartbeat", async () => {
+Deno.test("a rescue or a look at what lies aside that takes its time holds up no heartbeat", async () => {
   const store = createMemoryStore();
   let beats = 0;
   const slow = changed(store, {
     beat: (owner) => (beats++, store.beat(owner)),
-    recall: () => new Promise((resolve) => setTimeout(resolve, 1500)),
+    findAside: () => new Promise((resolve) => setTimeout(() => resolve([]), 1500)),
   });
   await using runtime = runtimeOn(slow, () => {});
   await runtime.start();

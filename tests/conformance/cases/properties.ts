@@ -19,14 +19,14 @@ const ECHO_MS = 60_000;
 
 const ERROR = { class: "error", message: "as drawn" } as const;
 
-type Step = "claim" | "cancel" | "retry" | "rescue" | {
+type Step = "claim" | "claim aside" | "cancel" | "retry" | "rescue" | {
   readonly end: Settlement["to"];
   readonly stale: boolean;
 };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: fc.constant<Step>("claim") },
-  fc.constantFrom<Step>("cancel", "retry", "rescue"),
+  fc.constantFrom<Step>("claim aside", "cancel", "retry", "rescue"),
   {
     weight: 5,
     arbitrary: fc.record({
@@ -50,8 +50,10 @@ class Model {
 
   constructor(public maxAttempts: number) {}
 
-  claim(): boolean {
+  claim(aside: boolean): boolean {
     if (this.state !== "pending" && this.state !== "retryable") return false;
+    if (this.putAside && !aside) return false;
+    this.putAside = false;
     this.state = "running";
     this.run++;
     this.attempt++;
@@ -67,6 +69,7 @@ class Model {
     if (this.cancelRequested) return this.#ended("cancelled");
     if (to !== "retry") this.attempt--;
     if (to === "snooze") this.snoozes++;
+    this.putAside = to === "put aside";
     this.state = this.attempt > 0 ? "retryable" : "pending";
   }
 
@@ -82,6 +85,7 @@ class Model {
 
   retry(): void {
     this.state = "pending";
+    this.putAside = false;
     this.cancelRequested = false;
     this.maxAttempts = Math.max(this.maxAttempts, this.attempt + 1);
   }
@@ -129,7 +133,7 @@ class Sequence {
   }
 
   async step(step: Step): Promise<void> {
-    if (step === "claim") await this.#claim();
+    if (step === "claim" || step === "claim aside") await this.#claim(step === "claim aside");
     else if (step === "cancel") await this.#cancel();
     else if (step === "retry") await this.#retry();
     else if (step === "rescue") await this.#rescue();
@@ -142,9 +146,11 @@ class Sequence {
     await this.#ghost.store.unregister(this.#ghost.id);
   }
 
-  async #claim(): Promise<void> {
-    const claimed = await this.#ghost.claim(1, 1, this.#queue);
-    const may = this.#model.claim();
+  async #claim(aside: boolean): Promise<void> {
+    const claimed = aside
+      ? await this.#ghost.claimAside("k", 1, this.#queue)
+      : await this.#ghost.claim(1, 1, this.#queue);
+    const may = this.#model.claim(aside);
     assertEquals(claimed.map(({ id }) => id), may ? [this.#id] : []);
     if (!may) return;
     // One that runs alone is not recorded by its claim.

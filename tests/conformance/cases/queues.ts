@@ -139,6 +139,95 @@ export const queueCases: readonly Case[] = [
     },
   },
   {
+    name:
+      "what processes put aside that do not declare its kind is run at once by the one that does, beside them",
+    async run(stage) {
+      const parts = { settings: SIGNALS_ALONE };
+      for (let n = 0; n < 3; n++) await stage.start({ ...parts, kinds: [stage.kind("old")] });
+      const newer = await stage.start({ ...parts, kinds: [stage.kind("old"), stage.kind("new")] });
+      for (let n = 0; n < 20; n++) {
+        const id = await newer.enqueue("new", stage.act({ do: "return" }));
+        const job = await stage.until(newer, id, "completed", 3000);
+        assertEquals([job.attempt, job.errors], [1, []]);
+      }
+      assertEquals((await newer.overview()).undeclared, 0);
+    },
+  },
+  {
+    name:
+      "what lies aside waits for a process that declares its kind and works its queue, and is in nobody's way",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      const made = await ghost.store.insert([1, 2, 3].map(() => bareJob("new", stage.act({ do: "return" }))));
+      const claimed = await ghost.claim(3);
+      await ghost.store.settle(
+        ghost.id,
+        claimed.map(({ id, run }) => ({ id, run, to: "put aside", delayMs: 0, error: null, alone: false })),
+      );
+      assertEquals(await ghost.claim(3), []);
+      assertEquals(await ghost.store.findAside(["old"]), []);
+      assertEquals(await ghost.store.findAside(["old", "new"]), [{ queue: "default", kind: "new" }]);
+      const elsewhere = await stage.start({
+        kinds: [stage.kind("new", { queue: "other" })],
+        queues: [{ name: "default", concurrency: 1 }, { name: "other", concurrency: 1 }],
+        work: ["other"],
+      });
+      await pause(1200);
+      assertEquals([(await elsewhere.overview()).undeclared, stage.starts()], [3, 0]);
+      const newer = await stage.start({ kinds: [stage.kind("new")] });
+      for (const { id } of made) await stage.until(newer, id, "completed");
+      assertEquals(await ghost.store.findAside(["new"]), []);
+    },
+  },
+  {
+    name:
+      "what lies aside is claimed by its priority among the others, and in the order in which it was put aside",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      const insert = async (kind: string, priority: number) =>
+        (await ghost.store.insert([bareJob(kind, {}, { priority })]))[0]!.id;
+      const aside = [await insert("new", 3), await insert("new", 1), await insert("new", 3)];
+      const claimed = await ghost.claim(3);
+      for (const id of aside) {
+        const { run } = claimed.find((job) => job.id === id)!;
+        const back = { id, run, to: "put aside", delayMs: 0, error: null, alone: false } as const;
+        await ghost.store.settle(ghost.id, [back]);
+        await pause(2);
+      }
+      const known = [await insert("old", 2), await insert("old", 3), await insert("old", 1)];
+      const order = (await ghost.claimAside("new", 6)).map(({ id }) => id);
+      assertEquals(order, [aside[1], known[2], known[0], aside[0], aside[2], known[1]]);
+    },
+  },
+  {
+    name:
+      "a paused queue gives nothing of what lies aside either, and its cancel and retry are those of any that waits",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      const made = await ghost.store.insert([1, 2, 3].map(() => bareJob("new", {})));
+      const claimed = await ghost.claim(3);
+      await ghost.store.settle(
+        ghost.id,
+        claimed.map(({ id, run }) => ({ id, run, to: "put aside", delayMs: 0, error: null, alone: false })),
+      );
+      await ghost.store.pauseQueue("default");
+      assertEquals(await ghost.claimAside("new", 3), []);
+      await ghost.store.resumeQueue("default");
+      const [first, second, third] = made.map(({ id }) => id);
+      assertEquals((await ghost.store.cancel(first!)).result, "cancelled");
+      await ghost.store.retry(second!);
+      assertEquals((await ghost.claim(3)).map(({ id }) => id), [second]);
+      assertEquals((await ghost.claimAside("new", 3)).map(({ id }) => id), [third]);
+      const year = new Date().getUTCFullYear();
+      for (const id of [first!, second!, third!]) {
+        assertEquals(
+          Math.abs(new Date((await ghost.store.get(id))!.scheduledAt).getUTCFullYear() - year) <= 1,
+          true,
+        );
+      }
+    },
+  },
+  {
     name: "two runtimes on one storage share the work, and each job runs once",
     async run(stage) {
       const parts = { kinds: [stage.kind("k")], queues: [{ name: "default", concurrency: 4 }] };

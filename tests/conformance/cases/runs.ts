@@ -12,7 +12,7 @@ export const runCases: readonly Case[] = [
       const [made] = await ghost.store.insert([bareJob("k", {}, { maxAttempts: 2 })]);
       const runs: number[] = [];
       for (const to of ["snooze", "release", "put aside", "retry"] as const) {
-        const [claimed] = await ghost.claim(1);
+        const [claimed] = await ghost.claimAside("k", 1);
         const { id, run } = claimed!;
         runs.push(run);
         const error = to === "retry" ? { class: "error", message: "no" } as const : null;

@@ -11,7 +11,6 @@ export const SETTINGS: Partial<Settings> = {
   leaseMs: 1500,
   stopGraceMs: 1000,
   purgeMs: 300,
-  putAsideMs: 60_000,
 };
 
 /** The names of the kinds. */
