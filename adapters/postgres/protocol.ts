@@ -18,7 +18,8 @@ alter table {schema}.worker
   -- Its protocol is below the least: it claims nothing more.
   add column outdated boolean not null default false;
 
-create function {schema}.check_protocol() returns trigger language plpgsql as $body$
+create function {schema}.check_protocol() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $body$
 declare
   least int;
 begin
@@ -50,7 +51,7 @@ const LOCK_RECORD = "lock table {schema}.worker in exclusive mode";
 
 /**
  * Programs of protocol 1 ask nobody before they claim. Where such a process is at work, a trigger leaves out the rows that
- * it would claim. It fires for their claims alone: those of later programs do not write that column.
+ * it would claim. It fires for their claims, and for those of what lies aside: others do not write that column.
  */
 const JUDGE = `
 do $body$
@@ -60,7 +61,8 @@ begin
   update {schema}.worker set outdated = protocol < least where outdated is distinct from (protocol < least);
   drop trigger if exists outdated_claim on {schema}.job;
   if exists (select from {schema}.worker where outdated and protocol = 1) then
-    create or replace function {schema}.refuse_outdated_claim() returns trigger language plpgsql as $name$
+    create or replace function {schema}.refuse_outdated_claim() returns trigger language plpgsql
+    set search_path = pg_catalog, pg_temp as $name$
     begin
       if exists (select from {schema}.worker where id = new.owner and outdated) then
         return null;
