@@ -190,6 +190,12 @@ export class Bench implements AsyncDisposable {
     await running?.[Symbol.asyncDispose]();
   }
 
+  /** Kills a process as the system does when memory runs out, so that the next use of its name starts a fresh one. */
+  async kill(name: string): Promise<void> {
+    this.#processes.get(name)?.kill();
+    await this.end(name);
+  }
+
   /** Ends all programs and the server. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#processes.values()].map((peer) => peer[Symbol.asyncDispose]()));

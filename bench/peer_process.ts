@@ -67,6 +67,11 @@ export class PeerProcess implements AsyncDisposable {
     }
   }
 
+  /** Kills it, whatever it does. */
+  kill(): void {
+    this.#child.kill("SIGKILL");
+  }
+
   /** Ends its input, by which it ends. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writer.close().catch(() => {});

@@ -19,7 +19,7 @@ import { Rate } from "./_rate.ts";
 import { reportAttempt } from "./_report.ts";
 import { Running } from "./_running.ts";
 import type { Settled, Settler } from "./_settler.ts";
-import { isSuspect, type SuspectTurn } from "./_suspects.ts";
+import type { Suspect, SuspectLine, Suspects, SuspectsOwner } from "./_suspects.ts";
 import { Ticker } from "./_ticker.ts";
 import type { Timer } from "./_timer.ts";
 import type { Settings } from "./settings.ts";
@@ -31,8 +31,6 @@ const AHEAD_MS = 2;
 /** Or as a share of the queue's width, for so few more do not matter where so many run; so long as that takes few ms. */
 const AHEAD_SHARE = 0.02;
 const AHEAD_SHARE_MS = 50;
-/** When a suspect that must wait for its turn comes back, in ms. */
-const SUSPECT_PAUSE_MS = 300;
 /** How many handlers of a queue begin whatever else runs: the executor has threads for so many. */
 const ALWAYS_BEGIN = 2;
 /** What was claimed ahead goes back in line when nothing has started for so long, in ms: others may have room for it. */
@@ -59,7 +57,7 @@ export interface LaneOptions {
   /** Whether this process may start jobs: not when others may think it dead. */
   readonly fit: () => boolean;
   /** Shared by all lanes of this process. */
-  readonly suspects: SuspectTurn;
+  readonly suspects: Suspects;
   /** Told of each end that is durable. */
   readonly onSettled: (id: JobId, settled: Settled) => void;
   /** Told when jobs of this queue went back in line, due at once. */
@@ -78,16 +76,17 @@ export interface LaneOptions {
  * A claimed job is in one of three places, and moves through them in order:
  *
  *     claim --> #buffer --started()--> #recorded --> #running --> settler
- *       \________ the first `free` of a claim _______/
+ *       |\________ the first `free` of a claim _______/  /
+ *       \__ alone --> #suspects ------started()--------/
  *
  * `#buffer` holds what was claimed ahead. It holds no slot and is given back for free, also when the handlers turn out to
  * take so long that nothing of it starts. A start is on record before the
  * handler begins, so that a job which kills the process pays for it, and its neighbours in the buffer do not.
  *
- * A suspect (see there) runs when nothing else of its queue does: nothing is claimed until it has ended, and other
- * suspects are back in line, durably, before it begins.
+ * Suspects (see there) stand beside: they hold a slot only when their turn has come, and a claim takes no fewer others
+ * because of them.
  */
-export class Lane {
+export class Lane implements SuspectsOwner {
   readonly #options: LaneOptions;
   readonly #claims: Ticker;
   readonly #rate = new Rate();
@@ -96,11 +95,9 @@ export class Lane {
   #recorded: Claimed[] = [];
   #recording: Claimed[] = [];
   readonly #cancelledWhileRecording = new Set<JobId>();
-  #suspect: Claimed | undefined;
-  #suspectBegun = false;
-  #suspectsLeaving = 0;
-  /** There is a row of suspects: one is claimed at a time, until something else comes. */
-  #singly = false;
+  readonly #suspects: SuspectLine;
+  /** Suspects whose start is being recorded: each holds a slot. */
+  #beginning = new Set<Suspect>();
   readonly #duration = new MeanDuration();
   /** Slots that the claim under way was promised. */
   #promised = 0;
@@ -119,6 +116,7 @@ export class Lane {
 
   constructor(options: LaneOptions) {
     this.#options = options;
+    this.#suspects = options.suspects.line(this, options.queue.concurrency);
     this.#claims = new Ticker({
       everyMs: options.settings.pollMs,
       run: () => this.#claimAll(),
@@ -171,7 +169,6 @@ export class Lane {
     this.#paused = paused;
     if (!paused) return this.wake();
     this.#releaseHeld();
-    this.#releaseWaitingSuspect();
   }
 
   /** A cancel was signalled. What has not started goes back, and the store ends it if the row says so too. */
@@ -182,19 +179,16 @@ export class Lane {
       this.#options.executor.abort(running.key, "cancel");
       return;
     }
-    const suspect = this.#suspect;
-    if (suspect?.id === id) {
-      this.#suspectEnded(suspect);
-      this.#release([suspect]);
-      return;
-    }
+    const suspects = this.#suspects.take(id);
+    if (suspects.length > 0) return this.#release(suspects);
     for (const held of [this.#buffer, this.#recorded]) {
       const index = held.findIndex((job) => job.id === id);
       if (index < 0) continue;
       this.#release(held.splice(index, 1));
       return;
     }
-    if (this.#recording.some((job) => job.id === id)) this.#cancelledWhileRecording.add(id);
+    const recording = [...this.#recording, ...[...this.#beginning].map(({ job }) => job)];
+    if (recording.some((job) => job.id === id)) this.#cancelledWhileRecording.add(id);
   }
 
   /** This process was taken for dead: what it holds is no longer its own. */
@@ -202,10 +196,11 @@ export class Lane {
     this.#buffer = [];
     this.#recorded = [];
     this.#recording = [];
-    const suspect = this.#suspect;
-    if (suspect !== undefined && [...this.#running].every(({ job }) => job !== suspect)) {
-      this.#suspectEnded(suspect);
-    }
+    this.#suspects.take();
+    this.#cancelledWhileRecording.clear();
+    const beginning = this.#beginning;
+    this.#beginning = new Set();
+    for (const suspect of beginning) this.#suspects.ended(suspect, null);
     this.abort();
   }
 
@@ -215,7 +210,6 @@ export class Lane {
     clearTimeout(this.#dueTimer);
     clearTimeout(this.#holdTimer);
     this.#releaseHeld();
-    this.#releaseWaitingSuspect();
     await this.#claims.stop();
   }
 
@@ -279,9 +273,8 @@ export class Lane {
 
   /** How many to claim now: 0 when there is enough at hand. */
   #wanted(): number {
-    if (this.#suspect !== undefined || this.#paused) return 0;
+    if (this.#paused) return 0;
     if (!this.#mayBegin() || this.#options.settler.backlog > BACKLOG_MAX) return 0;
-    if (this.#singly) return 1;
     const { prefetchMs, prefetchMax } = this.#options.settings;
     const held = this.#held();
     const free = this.#free();
@@ -299,9 +292,14 @@ export class Lane {
    * the first few of a queue always find a thread, or another queue's computing handlers could shut it out.
    */
   #free(): number {
-    const { executor, queue } = this.#options;
-    const running = this.#running.size;
-    return Math.min(queue.concurrency - running, Math.max(executor.room(), ALWAYS_BEGIN - running));
+    const { executor } = this.#options;
+    const slots = this.#slots() - (this.#suspects.isDue ? 1 : 0);
+    return Math.min(slots, Math.max(executor.room(), ALWAYS_BEGIN - this.#running.size));
+  }
+
+  /** How many slots of the queue nobody holds. */
+  #slots(): number {
+    return this.#options.queue.concurrency - this.#running.size - this.#beginning.size;
   }
 
   /**
@@ -319,89 +317,78 @@ export class Lane {
   #take(jobs: readonly Claimed[], free: number): void {
     // The answer may have been so long under way that others take this process for dead by now.
     if (this.#stopping || this.#paused || !this.#options.fit()) return this.#release(jobs);
-    let suspects = 0;
     jobs.forEach((job, index) => {
       const kind = this.#options.kinds.get(job.kind);
       if (kind === undefined) this.#putAside(job);
-      else if (isSuspect(job, kind)) {
-        suspects++;
-        this.#takeSuspect(job);
-      } else if (index < free && !job.alone) this.#start(job);
+      else if (job.alone) this.#takeSuspect(job, kind);
+      else if (index < free) this.#start(job);
       else this.#buffer.push(job);
     });
-    // After a death there may be hundreds. Each claim of all would put all but one back in line, once for each of them.
-    if (suspects > 1) this.#singly = this.#suspect !== undefined;
-    else if (jobs.length > 1 || (jobs.length === 1 && this.#suspect === undefined)) this.#singly = false;
     this.#pump();
   }
 
   /** Fills free slots with what is at hand. */
   #pump(): void {
     if (this.#stopping || this.#paused || !this.#mayBegin()) return;
+    this.#options.suspects.look();
     while (this.#recorded.length > 0 && this.#free() > this.#promised) this.#start(this.#recorded.shift()!);
     const ahead = this.#ahead();
     const short = this.#free() - this.#promised + ahead - this.#recorded.length;
     const due = this.#recorded.length <= ahead / 2;
     if (due && short > 0 && this.#buffer.length > 0 && this.#recording.length === 0) this.#record(short);
-    this.#startSuspect();
-    if (this.#buffer.length + this.#recorded.length > 0) this.#watchHeld();
+    if (this.#buffer.length + this.#recorded.length + this.#suspects.waiting > 0) this.#watchHeld();
     if (this.#more && this.#wanted() > 0) this.#claims.wake();
   }
 
   #watchHeld(): void {
     this.#holdTimer ??= setTimeout(() => {
       this.#holdTimer = undefined;
+      if (this.#suspects.isStuck) this.#releaseLater(this.#suspects.take());
       if (performance.now() - this.#startedAt < HOLD_MS) return this.#pump();
-      this.#releaseHeld();
+      this.#releaseAhead();
+      this.#options.suspects.look();
+      if (this.#suspects.waiting > 0) this.#watchHeld();
     }, HOLD_MS);
   }
 
-  #takeSuspect(job: Claimed): void {
-    if (this.#suspect === undefined && this.#options.suspects.take(this)) {
-      this.#suspect = job;
-      return;
-    }
-    const { id, run } = job;
-    this.#suspectsLeaving++;
-    const back = { id, run, to: "release", delayMs: SUSPECT_PAUSE_MS, error: null, alone: true } as const;
-    this.#settle(job, back, () => {
-      this.#suspectsLeaving--;
-      this.#pump();
-    });
+  #takeSuspect(job: Claimed, kind: Kind): void {
+    const isFunction = typeof kind.handler === "function";
+    if (!this.#suspects.add({ job, isFunction })) this.#releaseLater([job]);
   }
 
-  /** Starts the suspect once nothing else is here. Its start is on record before, as anybody's. */
-  async #startSuspect(): Promise<void> {
-    const job = this.#suspect;
-    const others = this.#running.size + this.#held() + this.#promised + this.#suspectsLeaving;
-    if (job === undefined || this.#suspectBegun || others > 0) return;
-    this.#suspectBegun = true;
+  /** For suspects: they are not to come back before there is room. */
+  #releaseLater(jobs: readonly Claimed[]): void {
+    const delayMs = this.#suspects.pauseMs;
+    for (const job of jobs) {
+      const { id, run } = job;
+      this.#settle(job, { id, run, to: "release", delayMs, error: null, alone: true });
+    }
+  }
+
+  /** For the suspects: whether there is a slot for one. */
+  mayBeginSuspect(): boolean {
+    return !this.#stopping && !this.#paused && this.#mayBegin() && this.#slots() > this.#promised;
+  }
+
+  /** For the suspects: one's turn has come. Its start is on record before, as anybody's. */
+  async beginSuspect(suspect: Suspect): Promise<void> {
+    const { job } = suspect;
+    this.#beginning.add(suspect);
+    let recorded = false;
     try {
       await this.#options.store.started(this.#options.owner(), [job]);
+      recorded = true;
     } catch (error) {
       this.#options.log.warn("start not recorded, the job goes back in line", { error: errorText(error) });
-      this.#suspectBegun = false;
-      return this.#releaseWaitingSuspect();
     }
-    if (this.#suspect !== job) return;
-    if (!this.#stopping && !this.#paused && this.#options.fit()) return this.#start(job);
-    this.#suspectBegun = false;
-    this.#releaseWaitingSuspect();
-  }
-
-  #suspectEnded(job: Claimed | undefined): void {
-    if (job === undefined || job !== this.#suspect) return;
-    this.#suspect = undefined;
-    this.#suspectBegun = false;
-    this.#options.suspects.pass(this);
-    this.#claims.wake();
-  }
-
-  #releaseWaitingSuspect(): void {
-    const job = this.#suspect;
-    if (job === undefined || this.#suspectBegun) return;
-    this.#suspectEnded(job);
+    // Abandoned meanwhile: the fence has it.
+    if (!this.#beginning.delete(suspect)) return;
+    const cancelled = this.#cancelledWhileRecording.delete(job.id);
+    if (recorded && !cancelled && !this.#stopping && !this.#paused && this.#options.fit()) {
+      return this.#start(job, suspect);
+    }
     this.#release([job]);
+    this.#suspects.ended(suspect, null);
   }
 
   /** How many starts to have on record beyond the free slots. */
@@ -427,21 +414,23 @@ export class Lane {
     if (this.#recording !== batch) return;
     this.#recording = [];
     const cancelled = batch.filter((job) => this.#cancelledWhileRecording.has(job.id));
-    this.#cancelledWhileRecording.clear();
+    for (const job of cancelled) this.#cancelledWhileRecording.delete(job.id);
     const goesOn = recorded && !this.#stopping && !this.#paused;
     this.#release(goesOn ? cancelled : batch);
     if (goesOn) this.#recorded.push(...batch.filter((job) => !cancelled.includes(job)));
     this.#pump();
   }
 
-  #start(job: Claimed): void {
+  #start(job: Claimed, suspect?: Suspect): void {
     const { executor, kinds, queue, progress } = this.#options;
     const { id, run, attempt, maxAttempts, args, alone } = job;
     const kind = kinds.get(job.kind)!;
-    const running = new Running(job, kind, progress, this.#onEnded);
+    const running = new Running(job, kind, progress, this.#onEnded, suspect);
     this.#running.add(running);
-    this.#startedAt = running.startedAt;
-    this.#rate.add(1);
+    if (suspect === undefined) {
+      this.#startedAt = running.startedAt;
+      this.#rate.add(1);
+    }
     running.key = executor.run(
       { id, run, queue: queue.name, attempt, maxAttempts, args, alone, kind },
       running,
@@ -449,12 +438,13 @@ export class Lane {
   }
 
   #onEnded = (running: Running, outcome: AttemptOutcome): void => {
-    const { job, kind, aborted } = running;
+    const { job, kind, aborted, suspect } = running;
     this.#running.delete(running);
-    this.#suspectEnded(job);
-    this.#duration.note(performance.now() - running.startedAt);
+    const ms = performance.now() - running.startedAt;
+    if (suspect === undefined) this.#duration.note(ms);
     const settlement = settlementOf(job, kind, outcome, { aborted, random: Math.random() });
-    this.#settle(job, settlement);
+    // A suspect has ended when that is written: the next one may kill this process.
+    this.#settle(job, settlement, () => suspect === undefined || this.#suspects.ended(suspect, ms));
     reportAttempt(this.#options.log, { job, kind, outcome, settlement });
     if (this.#running.size === 0) { for (const resolve of this.#idle.splice(0)) resolve(); }
     this.#pump();
@@ -475,6 +465,11 @@ export class Lane {
   }
 
   #releaseHeld(): void {
+    this.#releaseAhead();
+    this.#release(this.#suspects.take());
+  }
+
+  #releaseAhead(): void {
     this.#release(this.#buffer.splice(0));
     this.#release(this.#recorded.splice(0));
   }

@@ -18,7 +18,7 @@ import { Progress } from "./_progress.ts";
 import { type Settled, Settler } from "./_settler.ts";
 import type { Signaller } from "./_signaller.ts";
 import type { StopDeadline } from "./_stop_deadline.ts";
-import { SuspectTurn } from "./_suspects.ts";
+import { Suspects } from "./_suspects.ts";
 import { Ticker } from "./_ticker.ts";
 import { within } from "./_within.ts";
 import type { Settings } from "./settings.ts";
@@ -223,7 +223,7 @@ export class Processing {
   #makeLanes(owner: () => string): ReadonlyMap<string, Lane> {
     const { store, executor, composition, queues, signaller, settings, log } = this.#options;
     const progress = new Progress(store, log);
-    const suspects = new SuspectTurn();
+    const suspects = new Suspects();
     return new Map(queues.map((name) => [
       name,
       new Lane({

@@ -1,5 +1,6 @@
 import type { AttemptObserver, AttemptOutcome, Claimed, Kind } from "../ports/mod.ts";
 import type { Progress } from "./_progress.ts";
+import type { Suspect } from "./_suspects.ts";
 
 /** One attempt that runs. The executor tells it, and it tells its lane: one small object, for each job has one. */
 export class Running implements AttemptObserver {
@@ -13,6 +14,8 @@ export class Running implements AttemptObserver {
     readonly kind: Kind,
     readonly progressOf: Progress,
     readonly onEnded: (running: Running, outcome: AttemptOutcome) => void,
+    /** What the suspects call it, if it is one. */
+    readonly suspect: Suspect | undefined,
   ) {}
 
   progress(done: number, note: string | undefined): void {

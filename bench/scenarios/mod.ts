@@ -6,6 +6,7 @@ import { enqueue, enqueueBulk, enqueueInTransaction } from "./enqueue.ts";
 import { fleet } from "./fleet.ts";
 import { heldVacuum } from "./held_vacuum.ts";
 import { history } from "./history.ts";
+import { kills } from "./kills.ts";
 import { lateRows } from "./late_rows.ts";
 import { latency } from "./latency.ts";
 import { latencyUnderLoad } from "./latency_under_load.ts";
@@ -32,6 +33,7 @@ export const SCENARIOS: readonly Scenario[] = [
   staleStatistics,
   lateRows,
   fleet,
+  kills,
   memory,
   cost,
   processor,

@@ -4,7 +4,7 @@
  * @module
  */
 import postgres from "postgres";
-import { createRuntime, type Json, type PostgresRuntime, silentLog } from "../../../mod.ts";
+import { createRuntime, type Json, type PostgresRuntime, type Settings, silentLog } from "../../../mod.ts";
 import { bulk, each, makeArgs, pause, produce } from "../shared/measures.mjs";
 import { now } from "../shared/perform.mjs";
 import { serve } from "../shared/serve.mjs";
@@ -22,6 +22,8 @@ interface Open {
   readonly threads: number | null;
   /** How many connections a caller's own transactions have. */
   readonly connections: number;
+  /** Times and sizes; the defaults where absent. */
+  readonly settings?: Partial<Settings>;
 }
 
 const KIND = "noop";
@@ -45,6 +47,7 @@ function runtime(): PostgresRuntime {
       ? {}
       : { queues: [{ name: "default", concurrency: open.concurrency }, { name: "other", concurrency: 5 }] }),
     work: ["default", "maintenance"],
+    ...(open.settings === undefined ? {} : { settings: open.settings }),
     ...(open.threads === null ? {} : { executor: { threads: open.threads } }),
     registrars: [{
       kinds: [{

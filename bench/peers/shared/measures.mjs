@@ -92,9 +92,9 @@ export async function latency(enqueue, { samples, pauseMs, capMs }) {
  * Sends jobs at a steady rate.
  *
  * @param {(list: object[]) => Promise<unknown>} insert
- * @param {{ perSecond: number, seconds: number }} params
+ * @param {{ perSecond: number, seconds: number, waitMs?: number }} params
  */
-export async function produce(insert, { perSecond, seconds }) {
+export async function produce(insert, { perSecond, seconds, ...work }) {
   const began = performance.now();
   let sent = 0;
   const flights = new Set();
@@ -103,7 +103,7 @@ export async function produce(insert, { perSecond, seconds }) {
     if (due > 0) {
       sent += due;
       const sentAt = now();
-      const flight = insert(Array.from({ length: due }, () => ({ ...makeArgs(), sentAt })));
+      const flight = insert(Array.from({ length: due }, () => ({ ...makeArgs(), sentAt, ...work })));
       flights.add(flight);
       flight.finally(() => flights.delete(flight));
     }
