@@ -284,7 +284,7 @@ export class Processing {
     const { retentionCompletedMs, retentionOthersMs } = settings;
     const step = { completedMs: retentionCompletedMs, othersMs: retentionOthersMs, limit: PURGE_STEP };
     while (this.#leader.leading && !this.#stopping) {
-      if (await this.#purging.run(() => store.purge(step)) < PURGE_STEP) return;
+      if (await this.#purging.run(() => store.purge(step)) === 0) return;
     }
   }
 }

@@ -55,7 +55,7 @@ import { lead, resign } from "./leader.ts";
 import { LostClaims } from "./lost_claims.ts";
 import { readPeriodics, resetTick, runPeriodic, takeTick } from "./periodic.ts";
 import { storeProgress } from "./progress.ts";
-import { purge } from "./purge.ts";
+import { Purger } from "./purge.ts";
 import { rescue } from "./rescue.ts";
 import { retryJob } from "./retry.ts";
 import { JOB_STEPS, JOBS_PART } from "./schema.ts";
@@ -123,6 +123,7 @@ export class PostgresStore implements Store {
   readonly #claimer: Claimer;
   readonly #run: RunStatement;
   readonly #log: Log;
+  readonly #purger: Purger;
 
   /** Use {@linkcode createPostgresStore}. */
   constructor(options: PostgresStoreOptions) {
@@ -167,6 +168,7 @@ export class PostgresStore implements Store {
       new AwakeMarks(this.#pulse, this.#target.channel),
     );
     this.#log = guardLog(options.log ?? silentLog);
+    this.#purger = new Purger(this.#upkeep, this.#log);
     this.#run = (text, params) => this.#work.query(text, params);
   }
 
@@ -339,7 +341,7 @@ export class PostgresStore implements Store {
 
   /** Deletes at most `limit` ended jobs that are older than their retention, with their unique keys. */
   async purge(request: Purge): Promise<number> {
-    return await purge(this.database, request);
+    return await this.#purger.purge(request);
   }
 
   /** Where jobs of these kinds lie aside. */

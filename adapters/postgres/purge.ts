@@ -1,43 +1,131 @@
+import { errorText } from "../../ports/error_text.ts";
+import type { Log } from "../../ports/log.ts";
 import type { Purge } from "../../ports/store.ts";
-import type { PostgresDatabase } from "./database.ts";
+import { inHalves } from "./in_halves.ts";
+import { ScanPosition } from "./scan_position.ts";
+import { arrayLiteral, isoSql } from "./sql_text.ts";
+import type { Statements } from "./statements.ts";
 
-const PURGE = `
-  with old as materialized (
-    select id from (
-      select id
+/** Retention has two ages, and an index for each. */
+const OLD = `
+  select id, ${isoSql("finished_at")} as at, is_completed
+  from (
+    (
+      select id, finished_at, true as is_completed
       from {schema}.job_history
-      where state = 'completed' and finished_at < statement_timestamp() - $1::float8 * interval '1 ms'
+      where state = 'completed'
+        and finished_at >= coalesce($4::text, '-infinity')::timestamptz
+        and finished_at < statement_timestamp() - $1::float8 * interval '1 ms'
       order by finished_at
       limit $3::int
-      for update skip locked
-    ) as completed
+    )
     union all
-    select id from (
-      select id
+    (
+      select id, finished_at, false
       from {schema}.job_history
-      where state <> 'completed' and finished_at < statement_timestamp() - $2::float8 * interval '1 ms'
+      where state <> 'completed'
+        and finished_at >= coalesce($5::text, '-infinity')::timestamptz
+        and finished_at < statement_timestamp() - $2::float8 * interval '1 ms'
       order by finished_at
       limit $3::int
-      for update skip locked
-    ) as others
-    limit $3::int
+    )
+  ) as old
+  limit $3::int`;
+
+/**
+ * One that was brought back in line meanwhile, or has ended anew, stays. So does one whose unique key somebody holds: it is
+ * waited for by nobody.
+ */
+const DELETE = `
+  with old as materialized (
+    select id, kind, unique_key
+    from {schema}.job_history
+    where id = any($3::text::bigint[])
+      and finished_at < statement_timestamp()
+        - case state when 'completed' then $1::float8 else $2::float8 end * interval '1 ms'
+    order by id
+    for update skip locked
+  ), held as materialized (
+    select job_key.kind, job_key.key, old.id
+    from old
+    join {schema}.job_key on job_key.kind = old.kind and job_key.key = old.unique_key and job_key.job_id = old.id
+    where old.unique_key is not null
+  ), released as (
+    select job_key.kind, job_key.key, job_key.job_id
+    from {schema}.job_key
+    join held on held.kind = job_key.kind and held.key = job_key.key
+    where job_key.job_id = held.id
+    for update of job_key skip locked
   ), purged as (
     delete from {schema}.job_history
     using old
     where job_history.id = old.id
-    returning job_history.id, kind, unique_key
-  ), released as (
+      and (old.id in (select job_id from released) or old.id not in (select id from held))
+    returning job_history.id
+  ), unkeyed as (
     delete from {schema}.job_key
-    using purged
-    where purged.unique_key is not null
-      and job_key.kind = purged.kind
-      and job_key.key = purged.unique_key
-      and job_key.job_id = purged.id
+    using released
+    where job_key.kind = released.kind and job_key.key = released.key and job_key.job_id = released.job_id
   )
   select count(*)::int as purged from purged`;
 
-/** Deletes one bounded step of ended jobs that are older than their retention, with their unique keys. */
-export async function purge(database: PostgresDatabase, request: Purge): Promise<number> {
-  const { completedMs, othersMs, limit } = request;
-  return Number((await database.query(PURGE, [completedMs, othersMs, limit]))[0]?.purged);
+/** The pauses before a job that can't be deleted is tried again, in ms. */
+const ASIDE_MS_MIN = 60_000;
+const ASIDE_MS_MAX = 60 * 60_000;
+
+/** The most jobs that are remembered as such. */
+const ASIDE_MAX = 10_000;
+
+interface Aside {
+  readonly untilMs: number;
+  readonly pauseMs: number;
+}
+
+/** Deletes ended jobs whose retention is over, and remembers how far it has come. */
+export class Purger {
+  readonly #database: Statements;
+  readonly #log: Log;
+  /** Of the completed ones, and of the others. */
+  readonly #position = new ScanPosition(2);
+  readonly #aside = new Map<string, Aside>();
+
+  /** On this database. */
+  constructor(database: Statements, log: Log) {
+    this.#database = database;
+    this.#log = log;
+  }
+
+  /** Deletes one bounded step of ended jobs that are older than their retention, with their unique keys. */
+  async purge({ completedMs, othersMs, limit }: Purge): Promise<number> {
+    const scan = this.#position.begin();
+    const rows = await this.#database.query(OLD, [completedMs, othersMs, limit, ...scan.from]);
+    const now = performance.now();
+    const ids = rows.map((row) => String(row.id)).filter((id) => (this.#aside.get(id)?.untilMs ?? 0) <= now);
+    const { done, refused } = await inHalves(ids, async (part) => {
+      const [row] = await this.#database.query(DELETE, [completedMs, othersMs, arrayLiteral(part)]);
+      return Number(row?.purged);
+    });
+    scan.end([true, false].map((isCompleted) => {
+      const last = rows.findLast((row) => row.is_completed === isCompleted);
+      return last === undefined ? null : String(last.at);
+    }));
+    for (const id of ids) this.#setAside(id, refused.find(({ item }) => item === id)?.error, now);
+    return done;
+  }
+
+  #setAside(id: string, error: unknown, now: number): void {
+    const before = this.#aside.get(id);
+    if (error === undefined) {
+      if (before !== undefined) this.#aside.delete(id);
+      return;
+    }
+    const pauseMs = Math.min((before?.pauseMs ?? ASIDE_MS_MIN / 2) * 2, ASIDE_MS_MAX);
+    if (this.#aside.size >= ASIDE_MAX) this.#aside.clear();
+    this.#aside.set(id, { pauseMs, untilMs: now + pauseMs });
+    this.#log.error("an ended job can't be deleted: the others are, it is tried again later", {
+      jobId: id,
+      inMs: pauseMs,
+      error: errorText(error),
+    });
+  }
 }

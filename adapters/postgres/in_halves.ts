@@ -1,0 +1,72 @@
+import {
+  ConnectionTimeoutError,
+  DatabaseUnavailableError,
+  TransactionConflictError,
+} from "../../ports/errors.ts";
+
+/** So many refused in a row, and none that was not: then it is hardly the items' fault. */
+const REFUSED_MAX = 16;
+
+/** SQLSTATEs of waits that were cut short: a cancelled statement, a lock that was not to be had. */
+const CUT_SHORT: ReadonlySet<string> = new Set(["57014", "55P03"]);
+
+/** What a refusal names. */
+export interface Refused<T> {
+  /** What can't be done. */
+  readonly item: T;
+  /** Why. */
+  readonly error: unknown;
+}
+
+/** What became of many. */
+export interface InHalves<T> {
+  /** What the work returned, added up. */
+  readonly done: number;
+  /** Those that were refused by themselves. */
+  readonly refused: readonly Refused<T>[];
+}
+
+/**
+ * Does something with many at once. When that is refused, it is tried with each half, down to single ones, so that a bad one
+ * holds up nobody else.
+ *
+ * @throws the database is at fault, or everything is refused: then none of them is to blame.
+ */
+export async function inHalves<T>(
+  items: readonly T[],
+  work: (items: readonly T[]) => Promise<number>,
+): Promise<InHalves<T>> {
+  const refused: Refused<T>[] = [];
+  let done = 0;
+  let isAnyTaken = false;
+  const attempt = async (part: readonly T[]): Promise<void> => {
+    try {
+      done += await work(part);
+      isAnyTaken = true;
+    } catch (error) {
+      if (isOutage(error)) throw error;
+      if (part.length === 1) {
+        refused.push({ item: part[0]!, error });
+        if (!isAnyTaken && refused.length >= REFUSED_MAX) throw error;
+        return;
+      }
+      const middle = part.length >> 1;
+      await attempt(part.slice(0, middle));
+      await attempt(part.slice(middle));
+    }
+  };
+  if (items.length > 0) await attempt(items);
+  if (!isAnyTaken && refused.length > 0 && refused.length === items.length && items.length > 1) {
+    throw refused[0]!.error;
+  }
+  return { done, refused };
+}
+
+function isOutage(error: unknown): boolean {
+  if (
+    error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError ||
+    error instanceof TransactionConflictError
+  ) return true;
+  const code: unknown = error instanceof Error ? Reflect.get(error, "code") : undefined;
+  return typeof code === "string" && CUT_SHORT.has(code);
+}

@@ -1,0 +1,44 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { DatabaseUnavailableError } from "../../ports/errors.ts";
+import { inHalves } from "./in_halves.ts";
+
+const items = Array.from({ length: 1000 }, (_, n) => n);
+
+function worker(isBad: (item: number) => boolean, error: Error = new Error("refused")) {
+  const calls: number[] = [];
+  return {
+    calls,
+    work: (part: readonly number[]) => {
+      calls.push(part.length);
+      return part.some(isBad) ? Promise.reject(error) : Promise.resolve(part.length);
+    },
+  };
+}
+
+Deno.test("what is not refused is done in one go", async () => {
+  const { calls, work } = worker(() => false);
+  assertEquals(await inHalves(items, work), { done: 1000, refused: [] });
+  assertEquals(calls, [1000]);
+  assertEquals(await inHalves([], work), { done: 0, refused: [] });
+});
+
+Deno.test("a refused one is found by halves, and all others are done", async () => {
+  const { calls, work } = worker((item) => item === 700 || item === 3);
+  const { done, refused } = await inHalves(items, work);
+  assertEquals([done, refused.map(({ item }) => item)], [998, [3, 700]]);
+  assertEquals(calls.length < 45, true, String(calls.length));
+});
+
+Deno.test("one that is all there is can be refused by itself", async () => {
+  const { done, refused } = await inHalves([1], worker(() => true).work);
+  assertEquals([done, refused.length], [0, 1]);
+});
+
+Deno.test("where all is refused, or the database is away, nobody is to blame", async () => {
+  const all = worker(() => true);
+  await assertRejects(() => inHalves(items, all.work), Error, "refused");
+  assertEquals(all.calls.length < 50, true, String(all.calls.length));
+  const away = worker((item) => item === 500, new DatabaseUnavailableError("It is away"));
+  await assertRejects(() => inHalves(items, away.work), DatabaseUnavailableError);
+  assertEquals(away.calls, [1000]);
+});
