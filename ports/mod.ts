@@ -26,6 +26,7 @@ export * from "./inspector.ts";
 export * from "./job.ts";
 export * from "./jobs.ts";
 export * from "./json.ts";
+export * from "./instant.ts";
 export * from "./json_text.ts";
 export * from "./kind.ts";
 export * from "./known_keys.ts";

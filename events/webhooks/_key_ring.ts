@@ -56,6 +56,13 @@ export class KeyRing {
           }. To make one: ${KEY_RECIPE}`,
         );
       }
+      if (bytes.every((byte) => byte === 0)) {
+        throw new SecretKeyError(
+          `Cannot use key ${
+            index + 1
+          } of ${KEY_VARIABLE}: it is nothing but zeros. To make one: ${KEY_RECIPE}`,
+        );
+      }
       const id = colon === -1 ? fingerprint(bytes) : entry.slice(0, colon);
       if (!/^[A-Za-z0-9_-]{1,32}$/.test(id)) {
         throw new SecretKeyError(
@@ -90,10 +97,11 @@ export class KeyRing {
    * @throws {SecretKeyError} no key of that id is at hand, or the text is not what was sealed.
    */
   async open(sealed: string, place: string): Promise<string> {
-    const [version, id, nonce, bytes] = sealed.split(":");
+    const parts = sealed.split(":");
+    const [version, id, nonce, bytes] = parts;
     const iv = fromBase64(nonce ?? "");
     const data = fromBase64(bytes ?? "");
-    if (version !== VERSION || id === undefined || iv === null || data === null) {
+    if (version !== VERSION || id === undefined || iv === null || data === null || parts.length !== 4) {
       throw new SecretKeyError(
         `Cannot open a sealed secret of ${place}: it is not in the form of a sealed one`,
       );

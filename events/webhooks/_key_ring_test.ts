@@ -59,3 +59,20 @@ Deno.test("KeyRing says how to make a key, and never what was given", () => {
     assert(!error.message.includes(bad) && !error.message.includes(given), error.message);
   }
 });
+
+Deno.test("KeyRing opens what has the form of a sealed text, and nothing around it", async () => {
+  const ring = KeyRing.read(key());
+  const sealed = await ring.seal("text", "here");
+  assertEquals(await ring.open(sealed, "here"), "text");
+  for (
+    const other of [
+      `${sealed}:`,
+      `${sealed}:AAAA`,
+      `${sealed}:${sealed}`,
+      sealed.split(":").slice(0, 3).join(":"),
+    ]
+  ) {
+    await assertRejects(() => ring.open(other, "here"), SecretKeyError, "not in the form");
+  }
+  assertThrows(() => KeyRing.read(toBase64(new Uint8Array(32))), SecretKeyError, "nothing but zeros");
+});

@@ -1,4 +1,11 @@
-import { checkKeys, type EventType, InvalidOptionError, type Json, type Parts } from "../../ports/mod.ts";
+import {
+  checkKeys,
+  type EventType,
+  instantText,
+  InvalidOptionError,
+  type Json,
+  type Parts,
+} from "../../ports/mod.ts";
 import { checkDeliveryId, type Endpoints } from "./_endpoints.ts";
 import { queueDeliveries } from "./_queue_deliveries.ts";
 import { redeliver } from "./_redeliver.ts";
@@ -91,20 +98,17 @@ export class Operations {
     if (!Number.isInteger(limit) || limit < 1 || limit > REPLAY_MAX) {
       throw new InvalidOptionError("limit", limit, `an integer from 1 to ${REPLAY_MAX}`);
     }
-    const end = until ?? new Date();
-    for (const [name, date] of [["since", since], ["until", end]] as const) {
-      if (!(date instanceof Date) || Number.isNaN(date.getTime())) {
-        throw new InvalidOptionError(name, date, "a Date");
-      }
-    }
-    if (since >= end) throw new InvalidOptionError("since", since, "an instant before until");
+    const from = instantText("since", since);
+    const to = instantText("until", until ?? new Date());
+    // Of one form and length, so their order is that of the instants.
+    if (from >= to) throw new InvalidOptionError("since", since, "an instant before until");
     checkEnabled(await this.#endpoints.get(id));
     const replayId = crypto.randomUUID();
     const args: Json = {
       endpoint_id: id,
       replay_id: replayId,
-      since: since.toISOString(),
-      until: end.toISOString(),
+      since: from,
+      until: to,
       limit,
     };
     return { replayId, jobId: await this.#parts.jobs.enqueue(REPLAY_KIND, args) };

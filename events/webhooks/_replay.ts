@@ -12,7 +12,10 @@ const ENDPOINT = `
   from {schema}.webhook_endpoint
   where id = $1::text::uuid`;
 
-/** Ids carry their time, so what is older need not be looked at. What is not fanned out yet comes by itself. */
+/**
+ * Ids carry their time, so what is older need not be looked at; their 48 bits of it, in a signed number, end in the year
+ * 6429. What is not fanned out yet comes by itself.
+ */
 const EVENTS = `
   select
     id::text,
@@ -21,7 +24,12 @@ const EVENTS = `
   where id > greatest(
       $1::text::uuid,
       (
-        lpad(to_hex(((extract(epoch from $2::text::timestamptz) - 1) * 1000)::bigint * 65536), 16, '0')
+        lpad(
+          to_hex(
+            (least(greatest(extract(epoch from $2::text::timestamptz) - 1, 0), 140737488355) * 1000)::bigint * 65536
+          ),
+          16, '0'
+        )
           || '0000000000000000'
       )::uuid
     )

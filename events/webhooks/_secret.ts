@@ -1,4 +1,5 @@
 import { fromBase64, toBase64 } from "./_base64.ts";
+import { weaknessOf } from "./_ed25519.ts";
 
 /** What a secret or a key of an endpoint is written with. */
 export const SYMMETRIC_PREFIX = "whsec_";
@@ -40,6 +41,9 @@ export function parseSecret(text: string): Secret {
   }
   const bytes = fromBase64(text.slice(prefix.length));
   if (bytes === null) throw new TypeError(`Cannot use a ${prefix} secret: what follows is not base64`);
+  if (bytes.every((byte) => byte === 0)) {
+    throw new TypeError(`Cannot use a ${prefix} secret of nothing but zeros`);
+  }
   if (prefix === SYMMETRIC_PREFIX) {
     wantBytes(
       prefix,
@@ -51,10 +55,11 @@ export function parseSecret(text: string): Secret {
   }
   if (prefix === PUBLIC_PREFIX) {
     wantBytes(prefix, bytes.length === ED25519_BYTES, bytes, "32");
-    return { type: "public", publicKey: bytes };
+    return { type: "public", publicKey: trusted(prefix, bytes) };
   }
   wantBytes(prefix, bytes.length === 2 * ED25519_BYTES, bytes, "64");
-  return { type: "private", seed: bytes.slice(0, ED25519_BYTES), publicKey: bytes.slice(ED25519_BYTES) };
+  const publicKey = trusted(prefix, bytes.slice(ED25519_BYTES));
+  return { type: "private", seed: bytes.slice(0, ED25519_BYTES), publicKey };
 }
 
 /** The key that signs. */
@@ -103,6 +108,12 @@ function importHmac(key: Uint8Array<ArrayBuffer>, use: "sign" | "verify"): Promi
 
 function pkcs8(seed: Uint8Array): Uint8Array<ArrayBuffer> {
   return new Uint8Array([...PKCS8_HEAD, ...seed]);
+}
+
+function trusted(prefix: string, publicKey: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const weakness = weaknessOf(publicKey);
+  if (weakness === null) return publicKey;
+  throw new TypeError(`Cannot use a ${prefix} key, ${weakness}: expected one that a sender generated`);
 }
 
 function wantBytes(prefix: string, isRight: boolean, bytes: Uint8Array, expected: string): void {

@@ -131,7 +131,7 @@ export interface DeliveryFilter {
 
 /** What a replay sends. */
 export interface ReplayRequest {
-  /** Events that were recorded at or after this instant. */
+  /** Events that were recorded at or after this instant, of the years 1 to 9999. */
   readonly since: Date;
   /** And before this one. Default now. */
   readonly until?: Date;

@@ -66,7 +66,7 @@ export interface WebhookVerifierOptions {
   readonly toleranceS?: number;
   /** The longest body that is read, in bytes. Default 4 MiB. */
   readonly maxBytes?: number;
-  /** This clock, in ms since the epoch. Default `Date.now`. */
+  /** This clock, in ms since the epoch: a finite number, else `verify` throws a TypeError. Default `Date.now`. */
   readonly now?: () => number;
 }
 
@@ -137,6 +137,7 @@ export class WebhookVerifier {
    * Verifies a request. Its body is read.
    *
    * @throws {WebhookVerificationError} with the reason.
+   * @throws {TypeError} `now` did not return a finite number: nothing was verified.
    */
   async verify(request: Request | ReceivedWebhook): Promise<VerifiedWebhook> {
     const id = header(request, "webhook-id");
@@ -148,7 +149,7 @@ export class WebhookVerifier {
     if (!/^[1-9]\d{0,11}$/.test(timestamp)) {
       throw new WebhookVerificationError("malformed header", "webhook-timestamp is no number of seconds");
     }
-    const aheadS = Number(timestamp) - Math.floor(this.#now() / 1000);
+    const aheadS = Number(timestamp) - Math.floor(readClock(this.#now) / 1000);
     if (Math.abs(aheadS) > this.#toleranceS) {
       throw new WebhookVerificationError(
         aheadS < 0 ? "too old" : "too new",
@@ -209,6 +210,14 @@ export class WebhookVerifier {
     if (bytes.length > this.#maxBytes) throw tooLarge(this.#maxBytes);
     return bytes;
   }
+}
+
+/** Without a time every comparison with it would be false, and no message too old. */
+function readClock(now: () => number): number {
+  const ms: unknown = now();
+  if (typeof ms === "number" && Number.isFinite(ms)) return ms;
+  const shown = typeof ms === "number" ? ms : `a value of type ${typeof ms}`;
+  throw new TypeError(`Cannot verify webhooks: now() returned ${shown}, expected ms since the epoch`);
 }
 
 function tooLarge(maxBytes: number): WebhookVerificationError {

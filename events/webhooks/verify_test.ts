@@ -107,3 +107,27 @@ Deno.test("secrets that can't be read are refused without being told", async () 
   assertThrows(() => new WebhookVerifier(secret, { toleranceS: -1 }), RangeError, "toleranceS");
   await assertRejects(() => Signer.from([pair.publicKey]), TypeError, "only verifies");
 });
+
+Deno.test("a clock that tells no time is an error, and lets nothing through", async () => {
+  const old = await signed("evt_1", 1_000_000);
+  for (
+    const [time, shown] of [[NaN, "NaN"], [Infinity, "Infinity"], [undefined, "undefined"], ["1", "string"]]
+  ) {
+    const broken = new WebhookVerifier(secret, { now: () => time as number });
+    const error = await assertRejects(() => broken.verify({ headers: { ...old }, body }), TypeError);
+    assertStringIncludes(
+      error.message,
+      `now() returned ${typeof time === "number" ? "" : "a value of type "}${shown}`,
+    );
+  }
+  const later = new WebhookVerifier(secret, {
+    now: () => Promise.resolve(NOW_S * 1000) as unknown as number,
+  });
+  await assertRejects(() => later.verify({ headers: { ...old }, body }), TypeError, "of type object");
+});
+
+Deno.test("a key of nothing but zeros is refused", () => {
+  for (const [prefix, length] of [["whsec_", 32], ["whpk_", 32], ["whsk_", 64]] as const) {
+    assertThrows(() => new WebhookVerifier(prefix + toBase64(new Uint8Array(length))), TypeError, "zeros");
+  }
+});

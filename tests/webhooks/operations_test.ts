@@ -378,3 +378,35 @@ Deno.test("create() and update() name what can't be used", async () => {
   }
   assertEquals(webhooks.eventTypes().map(({ type }) => type), ["order.placed", "order.paid"]);
 });
+
+Deno.test("replay() takes the years 1 to 9999 and refuses what the database can't read", async () => {
+  await using site = await Site.open();
+  await using receiver = new Receiver();
+  const { webhooks, runtime } = site.main;
+  const { id } = await site.endpoint(receiver.url);
+  await site.record();
+  await site.untilState(id, "delivered");
+  const [earliest, latest] = [new Date("0001-01-01T00:00:00Z"), new Date("9999-12-31T23:59:59.999Z")];
+  const queued = async (since: Date, until: Date): Promise<unknown> => {
+    const { jobId } = await webhooks.replay(id, { since, until });
+    const result = await runtime.wait(jobId, 20_000);
+    assert(result.done && result.state === "completed", JSON.stringify(result));
+    return (result.output as { queued: number }).queued;
+  };
+  assertEquals(await queued(earliest, latest), 1);
+  assertEquals(await queued(new Date(-1), latest), 1);
+  assertEquals(await queued(new Date(0), latest), 1);
+  assertEquals(await queued(new Date("7000-01-01T00:00:00Z"), latest), 0);
+  const beyond = [new Date(-8.64e15), new Date(8.64e15), new Date(earliest.getTime() - 1), new Date(NaN)];
+  for (const date of [...beyond, 0, "2026-01-01T00:00:00Z", null] as Date[]) {
+    const since = { since: date, until: latest };
+    await assertRejects(
+      () => webhooks.replay(id, since),
+      InvalidOptionError,
+      "from the year 1 to the year 9999",
+    );
+    if (date === null) continue;
+    const until = { since: earliest, until: date };
+    await assertRejects(() => webhooks.replay(id, until), InvalidOptionError, "until");
+  }
+});
