@@ -187,9 +187,11 @@ class StoreRuntime implements WorkingRuntime {
 
   async overview(kind?: string): Promise<Overview> {
     if (kind !== undefined) checkText("kind", kind);
-    const upkeep = this.#track(() => this.#upkeep.overview(this.#store));
-    const counts = this.#track(() => this.#store.counts(kind));
-    return overviewOf({ counts: await counts, upkeep: await upkeep, composition: this.composition, kind });
+    const [counts, upkeep] = await Promise.all([
+      this.#track(() => this.#store.counts(kind)),
+      this.#track(() => this.#upkeep.overview(this.#store)),
+    ]);
+    return overviewOf({ counts, upkeep, composition: this.composition, kind });
   }
 
   async list(filter: JobFilter = {}): Promise<JobSummary[]> {
