@@ -302,6 +302,53 @@ export class RefusedValueError extends Error {
   }
 }
 
+/**
+ * A new job would have got the id of another one: the sequence of the ids is behind those in use, as a restore of the
+ * tables alone or logical replication leaves it. Nothing was stored.
+ */
+export class IdSequenceBehindError extends Error {
+  /** The name of the class. */
+  override readonly name = "IdSequenceBehindError";
+  /** The sequence, as SQL names it. */
+  readonly sequence: string;
+  /** Whether it has been moved ahead since, so that the whole transaction can be run again. */
+  readonly isMended: boolean;
+
+  /** Names the sequence and what to do. */
+  constructor(sequence: string, isMended: boolean, options: ErrorOptions) {
+    const remedy = isMended
+      ? "it was moved ahead, run the whole transaction again"
+      : "move it ahead with setval() as its owner";
+    super(`Cannot enqueue: the sequence ${sequence} is behind the ids of the jobs: ${remedy}`, options);
+    this.sequence = sequence;
+    this.isMended = isMended;
+  }
+}
+
+/**
+ * The SQLSTATE that an error or one of its causes carries, whichever driver threw it; null when there is none.
+ *
+ * @example
+ * ```ts
+ * import { RefusedValueError, sqlStateOf } from "@millrace/millrace";
+ *
+ * sqlStateOf(new RefusedValueError("22P05", "It has no place in LATIN1", {})); // "22P05"
+ * ```
+ */
+export function sqlStateOf(error: unknown): string | null {
+  for (let depth = 0; error instanceof Error && depth < CAUSES_MAX; depth++, error = error.cause) {
+    for (const field of ["sqlState", "code"]) {
+      const state: unknown = Reflect.get(error, field);
+      // Codes of the operating system begin with E, and some have five letters, too.
+      if (typeof state === "string" && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(state)) return state;
+    }
+  }
+  return null;
+}
+
+/** How many causes of causes are looked at. */
+const CAUSES_MAX = 5;
+
 /** The database's schema is not the one that this program needs. */
 export class SchemaVersionError extends Error {
   /** The name of the class. */

@@ -65,7 +65,10 @@ export interface Store {
    */
   started(owner: string, runs: readonly RunRef[]): Promise<void>;
 
-  /** Ends runs: to a final state, or back in line. Tells what became of each, in order. */
+  /**
+   * Ends runs: to a final state, or back in line. Tells what became of each, in order. Where the store refuses one of
+   * them it may refuse the whole call: then the runtime sends the others without it.
+   */
   settle(owner: string, settlements: readonly Settlement[]): Promise<Settled[]>;
 
   /** Stores the progress of runs. */

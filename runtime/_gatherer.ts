@@ -1,4 +1,5 @@
-import { type Inserted, type NewJob, RefusedValueError, type Store } from "../ports/mod.ts";
+import type { Inserted, NewJob, Store } from "../ports/mod.ts";
+import { isRefusal } from "./_outage.ts";
 
 /** The most rows of one insert. */
 const ROWS_MAX = 1000;
@@ -79,8 +80,8 @@ export class Gatherer {
       const inserted = await this.#store.insert(batch.map((waiting) => waiting.job));
       batch.forEach((waiting, index) => waiting.resolve({ ...inserted[index]!, signalled: false }));
     } catch (error) {
-      // Only a refused value is known to have stored nothing. Anything else may have committed: no silent retry.
-      if (batch.length > 1 && error instanceof RefusedValueError) {
+      // Only a refusal is known to have stored nothing. Anything else may have committed: no silent retry.
+      if (batch.length > 1 && isRefusal(error)) {
         for (const waiting of batch) await this.#send([waiting]);
       } else {
         for (const waiting of batch) waiting.reject(error);

@@ -13,7 +13,7 @@ import {
 } from "../ports/mod.ts";
 import { levelOf } from "./_level_of.ts";
 import { MeanDuration } from "./_mean_duration.ts";
-import { settlementOf } from "./_outcome.ts";
+import { failedAfterwards, settlementOf } from "./_outcome.ts";
 import type { Progress } from "./_progress.ts";
 import { Rate } from "./_rate.ts";
 import { reportAttempt } from "./_report.ts";
@@ -443,14 +443,23 @@ export class Lane implements SuspectsOwner {
     const ms = performance.now() - running.startedAt;
     if (suspect === undefined) this.#duration.note(ms);
     const settlement = settlementOf(job, kind, outcome, { aborted, random: Math.random() });
-    // A suspect has ended when that is written: the next one may kill this process.
-    this.#settle(job, settlement, () => suspect === undefined || this.#suspects.ended(suspect, ms));
+    // The database's encoding may lack a character of it.
+    const withoutOutput = settlement.to === "completed" && settlement.output !== null
+      ? (message: string) => failedAfterwards(job, kind, message)
+      : undefined;
+    // A suspect has ended when that is written: the next one may kill this process. Or when it can't be.
+    const done = suspect === undefined ? undefined : once(() => this.#suspects.ended(suspect, ms));
+    this.#settle(job, settlement, { done, refused: done, withoutOutput });
     reportAttempt(this.#options.log, { job, kind, outcome, settlement });
     if (this.#running.size === 0) { for (const resolve of this.#idle.splice(0)) resolve(); }
     this.#pump();
   };
 
-  #settle(job: Claimed, settlement: Settlement, done?: () => void): void {
+  #settle(
+    job: Claimed,
+    settlement: Settlement,
+    { done, refused, withoutOutput }: SettleHooks = {},
+  ): void {
     const { settler, onSettled, onReady, onAside, queue } = this.#options;
     settler.add(settlement, (settled) => {
       onSettled(job.id, settled);
@@ -461,7 +470,7 @@ export class Lane implements SuspectsOwner {
       }
       if (settler.backlog === BACKLOG_MAX) this.#pump();
       done?.();
-    });
+    }, { refused, withoutOutput });
   }
 
   #releaseHeld(): void {
@@ -493,4 +502,19 @@ export class Lane implements SuspectsOwner {
     const { id, run, alone } = job;
     this.#settle(job, { id, run, to: "put aside", delayMs: 0, error: null, alone });
   }
+}
+
+/** What a lane is told about the end of a run, and asked. */
+interface SettleHooks {
+  readonly done?: (() => void) | undefined;
+  readonly refused?: (() => void) | undefined;
+  readonly withoutOutput?: ((message: string) => Settlement) | undefined;
+}
+
+function once(act: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) act();
+    isDone = true;
+  };
 }

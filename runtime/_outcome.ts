@@ -58,6 +58,11 @@ export function settlementOf(job: Claimed, kind: Kind, outcome: AttemptOutcome, 
   }
 }
 
+/** The attempt has failed after its end: what it returned can't be stored. */
+export function failedAfterwards(job: Claimed, kind: Kind, message: string): Settlement {
+  return failure(job, kind, { aborted: false, random: Math.random() }, { class: "error", message });
+}
+
 function failure(job: Claimed, kind: Kind, end: RunEnd, error: SettledError): Settlement {
   const ref = { id: job.id, run: job.run };
   if (job.attempt >= job.maxAttempts) return { ...ref, to: "discarded", output: null, error };

@@ -189,6 +189,7 @@ export class Processing {
     if (!drained) {
       log.error("stopped with ends of runs not written, another process will rescue the jobs", {
         runs: this.#settler.backlog,
+        refused: this.#settler.refused,
       });
     }
     // Off the record nobody would rescue what is left, so that is only for when nothing is.

@@ -1,12 +1,15 @@
 import {
   errorText,
   type Log,
-  RefusedValueError,
   type Settled as StoredEnd,
   type Settlement,
   type Store,
+  TransactionConflictError,
 } from "../ports/mod.ts";
 import { levelOf } from "./_level_of.ts";
+import { isOutage } from "./_outage.ts";
+import { asciiSettlement, refusesText } from "./_refused_text.ts";
+import { SetAside } from "./_set_aside.ts";
 import type { Timer } from "./_timer.ts";
 import { within } from "./_within.ts";
 
@@ -21,6 +24,8 @@ const PAUSE_MS_MAX = 25;
 const RETRY_FIRST_MS = 100;
 /** As often as claims are tried: nothing begins before an end is written. */
 const RETRY_LONGEST_MS = 1000;
+/** How often a conflict with another transaction is tried before it counts as a refusal. */
+const CONFLICTS_MAX = 3;
 /** When to come back for rows that another transaction held: soon, then less and less often. */
 const LOCKED_FIRST_MS = 50;
 const LOCKED_LONGEST_MS = 1000;
@@ -34,6 +39,10 @@ export interface SettleRequest {
   readonly settlement: Settlement;
   /** Told once it is durable. */
   readonly done: (settled: Settled) => void;
+  /** Told when the database has refused it: nobody should wait for it. */
+  readonly refused?: (() => void) | undefined;
+  /** What is written instead when the store can't hold its output: the attempt has failed. */
+  readonly withoutOutput?: ((reason: string) => Settlement) | undefined;
 }
 
 /** What a {@linkcode Settler} needs. */
@@ -44,6 +53,8 @@ export interface SettlerOptions {
   readonly owner: () => string;
   /** How long the first of a batch waits for others, in ms. */
   readonly settleMs: number;
+  /** The first pause before a refused end is tried again, in ms; it doubles each time. Default 1,000. */
+  readonly asideMs?: number;
   /** Told when ends are written again, after they could not be. */
   readonly onRecovered: () => void;
   /** For what goes wrong. */
@@ -54,12 +65,14 @@ export interface SettlerOptions {
  * Writes the ends of runs, many in one statement: what ends within a few ms, or while an earlier batch is under way. A
  * statement that ends few costs as much as one that ends many, so between such there is a pause.
  *
- * Every write is fenced by (id, run), so sending one again is harmless, and it is sent again until the database has
- * answered: a job that finished in an outage is recorded after it. A row that another transaction holds is come back
- * for, and holds up nobody else.
+ * Every write is fenced by (id, run), so sending one again is harmless. While the database can't be reached a batch is
+ * sent again and again: a job that finished in an outage is recorded after it. A batch that the database refuses is
+ * halved until the ends that are to blame stand alone; these are set aside, and the others go on. A row that another
+ * transaction holds is come back for, and holds up nobody else.
  */
 export class Settler {
   readonly #options: SettlerOptions;
+  readonly #aside: SetAside<SettleRequest>;
   #waiting: SettleRequest[] = [];
   #locked: SettleRequest[] = [];
   #lockedTimer: Timer | undefined;
@@ -75,6 +88,13 @@ export class Settler {
 
   constructor(options: SettlerOptions) {
     this.#options = options;
+    this.#aside = new SetAside({
+      firstMs: options.asideMs,
+      attempt: (request) => this.#send([request]),
+      refOf: ({ settlement: { id, run, to } }) => ({ job: id, run, to }),
+      onFewer: options.onRecovered,
+      log: options.log,
+    });
   }
 
   /** How many are not written yet. */
@@ -82,28 +102,48 @@ export class Settler {
     return this.#unsettled;
   }
 
-  /** Whether the last write failed and is tried again. Whatever ends meanwhile is lost with this process. */
+  /** How many of them the database has refused. */
+  get refused(): number {
+    return this.#aside.size;
+  }
+
+  /** Whether nothing should begin now: what ends meanwhile would be lost with this process. */
   get failing(): boolean {
-    return this.#failing;
+    return this.#failing || this.#aside.full;
   }
 
   /** Writes the end of a run. */
-  add(settlement: Settlement, done: (settled: Settled) => void): void {
+  add(
+    settlement: Settlement,
+    done: (settled: Settled) => void,
+    hooks: Pick<SettleRequest, "refused" | "withoutOutput"> = {},
+  ): void {
     this.#unsettled++;
-    this.#enqueue({ settlement, done });
+    this.#enqueue({ ...hooks, settlement, done });
   }
 
-  /** Resolves when all is written: true, or false when that took too long and the rest is given up. */
+  /**
+   * Resolves when all is written: true, or false when that took too long and the rest is given up. What was refused is
+   * tried once more.
+   */
   async drain(maxMs: number): Promise<boolean> {
     if (this.#unsettled > 0) {
       this.#draining = true;
       this.#schedule();
-      await within(new Promise<void>((resolve) => this.#idle.push(resolve)), maxMs);
+      await within(Promise.all([this.#othersWritten(), this.#aside.drain()]), maxMs);
     }
     this.#abandoned = true;
+    this.#aside.stop();
     clearTimeout(this.#timer);
     clearTimeout(this.#lockedTimer);
     return this.#unsettled === 0;
+  }
+
+  /** Resolves when nothing is left but what was refused. */
+  async #othersWritten(): Promise<void> {
+    if (this.#unsettled > this.#aside.size) {
+      await new Promise<void>((resolve) => this.#idle.push(resolve));
+    }
   }
 
   #enqueue(request: SettleRequest): void {
@@ -133,12 +173,29 @@ export class Settler {
     });
   }
 
+  /** Writes a batch; what the database refuses of it is set aside. */
   async #write(batch: readonly SettleRequest[]): Promise<void> {
+    const error = await this.#send(batch);
+    if (error === undefined) return;
+    if (batch.length === 1) {
+      this.#aside.add(batch[0]!, error);
+      batch[0]!.refused?.();
+      return this.#noteIdle();
+    }
+    const half = batch.length >> 1;
+    await this.#write(batch.slice(0, half));
+    await this.#write(batch.slice(half));
+  }
+
+  /** Sends a batch until the database has answered; resolves to the error when it refused. */
+  async #send(batch: readonly SettleRequest[]): Promise<unknown> {
+    let conflicts = 0;
     for (let pauseMs = RETRY_FIRST_MS; !this.#abandoned; pauseMs = Math.min(pauseMs * 2, RETRY_LONGEST_MS)) {
       try {
         return await this.#writeOnce(batch);
       } catch (error) {
-        if (error instanceof RefusedValueError) return await this.#isolate(batch, error);
+        const isConflict = error instanceof TransactionConflictError && ++conflicts < CONFLICTS_MAX;
+        if (!isConflict && !isOutage(error)) return await this.#sendWhatCanBeStored(batch, error);
         this.#failing = true;
         this.#options.log[levelOf(pauseMs > RETRY_FIRST_MS)]("ends of runs not written, trying again", {
           runs: batch.length,
@@ -151,26 +208,26 @@ export class Settler {
     }
   }
 
-  /** One value of a batch was refused: the others must not wait for it, and its own job must not stay running. */
-  async #isolate(batch: readonly SettleRequest[], error: RefusedValueError): Promise<void> {
-    if (batch.length > 1) {
-      for (const request of batch) await this.#write([request]);
-      return;
-    }
-    const { settlement, done } = batch[0]!;
-    const { id, run } = settlement;
-    this.#options.log.error("the end of a run was refused, the job is discarded", {
-      job: id,
-      error: error.message,
+  /** The words of an error must not decide what becomes of a job, nor must an output keep it from ending. */
+  async #sendWhatCanBeStored(batch: readonly SettleRequest[], error: unknown): Promise<unknown> {
+    const request = batch[0]!;
+    if (batch.length > 1 || !refusesText(error)) return error;
+    const { settlement, withoutOutput } = request;
+    const ascii = asciiSettlement(settlement);
+    if (ascii !== undefined) return await this.#send([{ ...request, settlement: ascii }]);
+    if (!("output" in settlement) || settlement.output === null || withoutOutput === undefined) return error;
+    const reason = `The database can't store what the handler returned: ${errorText(error)}`;
+    this.#options.log.warn("output not stored, the attempt counts as failed", {
+      job: settlement.id,
+      run: settlement.run,
+      error: errorText(error),
     });
-    const refused = {
-      class: "error",
-      message: `The database refused what the run returned: ${error.message}`,
-    } as const;
-    await this.#write([{ settlement: { id, run, to: "discarded", output: null, error: refused }, done }]);
+    return await this.#send([
+      { ...request, settlement: withoutOutput(reason), withoutOutput: undefined },
+    ]);
   }
 
-  async #writeOnce(batch: readonly SettleRequest[]): Promise<void> {
+  async #writeOnce(batch: readonly SettleRequest[]): Promise<undefined> {
     const states = await this.#options.store.settle(
       this.#options.owner(),
       batch.map((each) => each.settlement),
@@ -189,7 +246,12 @@ export class Settler {
   #finish(request: SettleRequest, settled: Settled): void {
     this.#unsettled--;
     request.done(settled);
-    if (this.#unsettled === 0) { for (const resolve of this.#idle.splice(0)) resolve(); }
+    this.#noteIdle();
+  }
+
+  #noteIdle(): void {
+    if (this.#unsettled > this.#aside.size) return;
+    for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   #putOff(request: SettleRequest): void {

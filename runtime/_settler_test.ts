@@ -1,13 +1,15 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertLess, assertStringIncludes } from "@std/assert";
 import {
   DatabaseUnavailableError,
+  type LogFields,
   RefusedValueError,
   type Settled as StoredEnd,
   type Settlement,
   silentLog,
   type Store,
+  TransactionConflictError,
 } from "../ports/mod.ts";
-import { type Settled, Settler } from "./_settler.ts";
+import { type Settled, Settler, type SettlerOptions } from "./_settler.ts";
 
 function completed(id: string, output: string | null = null): Settlement {
   return { id, run: 1, to: "completed", output, error: null };
@@ -15,7 +17,7 @@ function completed(id: string, output: string | null = null): Settlement {
 
 function settling(
   settle: (batch: readonly Settlement[]) => StoredEnd[],
-  onRecovered = () => {},
+  options: Partial<SettlerOptions> = {},
 ): { settler: Settler; batches: Settlement[][] } {
   const batches: Settlement[][] = [];
   const store = {
@@ -24,8 +26,17 @@ function settling(
       return new Promise((resolve) => resolve(settle(batch)));
     },
   } as unknown as Store;
-  const settler = new Settler({ store, owner: () => "me", settleMs: 2, onRecovered, log: silentLog });
-  return { settler, batches };
+  const defaults = { store, owner: () => "me", settleMs: 2, onRecovered: () => {}, log: silentLog };
+  return { settler: new Settler({ ...defaults, ...options }), batches };
+}
+
+function refusal(sqlState: string): RefusedValueError {
+  return new RefusedValueError(sqlState, `The database refused a value (SQLSTATE ${sqlState})`, {});
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let tries = 0; !condition() && tries < 1000; tries++) await new Promise((go) => setTimeout(go, 5));
+  assert(condition(), "it did not happen within 5 s");
 }
 
 function all(batch: readonly Settlement[]): StoredEnd[] {
@@ -62,7 +73,7 @@ Deno.test("Settler sends again until the database has answered", async () => {
     assertEquals(settler.failing, calls > 0 && calls < 3);
     if (++calls < 3) throw new DatabaseUnavailableError("gone");
     return all(batch);
-  }, () => recoveries++);
+  }, { onRecovered: () => recoveries++ });
   assertEquals(await end(settler, completed("1")), "completed");
   assertEquals([calls, settler.failing], [3, false]);
   assertEquals(await end(settler, completed("2")), "completed");
@@ -84,16 +95,102 @@ Deno.test("Settler comes back for a locked row, and the others do not wait for i
   assertEquals(await locked, "completed");
 });
 
-Deno.test("Settler discards the one job whose output the database refuses, and writes the others", async () => {
+Deno.test("Settler writes the words of an error in ASCII where the store can't hold them as they are", async () => {
   const { settler, batches } = settling((batch) => {
-    if (batch.some((each) => "output" in each && each.output === "bad")) {
-      throw new RefusedValueError("22P05", "bad", {});
-    }
+    if (batch.some(({ error }) => error?.message.includes("é"))) throw refusal("22P05");
     return all(batch);
   });
-  await Promise.all([end(settler, completed("1")), end(settler, completed("2", "bad"))]);
-  const last = batches.at(-1)![0]!;
-  assertEquals([last.id, last.to, last.error?.class], ["2", "discarded", "error"]);
+  const failed = { ...completed("2"), error: { class: "error", message: "caf\u00e9 \u{1f4a5}" } } as const;
+  assertEquals(await Promise.all([end(settler, completed("1")), end(settler, failed)]), [
+    "completed",
+    "completed",
+  ]);
+  assertEquals(batches.at(-1)![0]!.error?.message, "caf\\u{e9} \\u{1f4a5}");
+});
+
+Deno.test("Settler lets an attempt fail whose output the store can't hold, and writes the others", async () => {
+  const { settler, batches } = settling((batch) => {
+    if (batch.some((each) => "output" in each && each.output === "bad")) throw refusal("22P05");
+    return batch.map(({ to }) => to === "retry" ? "retryable" : "completed");
+  });
+  const bad = new Promise<Settled>((resolve) =>
+    settler.add(completed("2", "bad"), resolve, {
+      withoutOutput: (message) => ({
+        id: "2",
+        run: 1,
+        to: "retry",
+        delayMs: 5,
+        error: { class: "error", message },
+        alone: false,
+      }),
+    })
+  );
+  assertEquals(await Promise.all([end(settler, completed("1")), bad]), ["completed", "retryable"]);
+  const retry = batches.flat().find(({ to }) => to === "retry")!;
+  assertStringIncludes(retry.error!.message, "refused");
+});
+
+Deno.test("Settler sets a refused end aside, the others go on, and it is written when the cause is gone", async () => {
+  let isRefused = true;
+  const lines: LogFields[] = [];
+  const { settler, batches } = settling((batch) => {
+    if (isRefused && batch.some(({ id }) => id === "666")) throw refusal("23514");
+    return all(batch);
+  }, { asideMs: 10, log: { ...silentLog, error: (_event, fields) => void lines.push(fields!) } });
+  const refused = end(settler, completed("666"));
+  const others = Array.from({ length: 300 }, (_, index) => end(settler, completed(String(index))));
+  await Promise.all(others);
+  assertEquals([settler.backlog, settler.refused, settler.failing], [1, 1, false]);
+  assertLess(batches.length, 25, "halves find it: not one statement for each");
+  assertEquals(lines.map(({ job, sqlState }) => [job, sqlState]), [["666", "23514"]]);
+  isRefused = false;
+  assertEquals(await refused, "completed");
+  await until(() => settler.refused === 0);
+});
+
+Deno.test("Settler tries what is refused less and less often, and says so a few times at most", async () => {
+  let lines = 0;
+  const { settler, batches } = settling(() => {
+    throw refusal("P0001");
+  }, { asideMs: 10, log: { ...silentLog, error: () => void lines++ } });
+  for (let id = 0; id < 50; id++) settler.add(completed(String(id)), () => {});
+  await until(() => settler.refused === 50);
+  const after = batches.length;
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  assertLess(batches.length - after, 50 * 5, "after 10, 20, 40 and 80 ms");
+  assertLess(lines, 6);
+  const began = performance.now();
+  assertEquals(await settler.drain(5000), false);
+  assertLess(
+    performance.now() - began,
+    4000,
+    "each is tried once more, and nobody waits for the rest of the time",
+  );
+});
+
+Deno.test("Settler says that nothing should begin when it holds 1,000 refused ends", async () => {
+  let isRefused = true;
+  let recoveries = 0;
+  const { settler } = settling((batch) => {
+    if (isRefused) throw refusal("42501");
+    return all(batch);
+  }, { asideMs: 20, onRecovered: () => recoveries++ });
+  const ends = Array.from({ length: 1000 }, (_, id) => end(settler, completed(String(id))));
+  await until(() => settler.failing);
+  isRefused = false;
+  await Promise.all(ends);
+  await until(() => settler.refused === 0);
+  assertEquals([settler.failing, recoveries], [false, 1]);
+});
+
+Deno.test("Settler counts a conflict that comes again and again as a refusal", async () => {
+  const { settler } = settling((batch) => {
+    if (batch.some(({ id }) => id === "2")) throw new TransactionConflictError("40001", {});
+    return all(batch);
+  });
+  settler.add(completed("2"), () => {});
+  assertEquals(await end(settler, completed("1")), "completed");
+  assertEquals(await settler.drain(5000), false);
 });
 
 Deno.test("Settler gives up at the end of drain(), and says so", async () => {

@@ -1,6 +1,6 @@
 import type { JobState } from "../../ports/job.ts";
 import type { CancelResult } from "../../ports/jobs.ts";
-import { intoHistory, releaseKeys } from "./history.ts";
+import { endJobs } from "./history.ts";
 import type { RunStatement } from "./insert.ts";
 import { packSignals } from "./signals.ts";
 import { isJobId } from "./sql_text.ts";
@@ -13,11 +13,7 @@ const CANCEL = `
     using target
     where job.id = target.id and target.state <> 'running'
     returning job.*, 'cancelled' as final, null::jsonb as output, job.errors as final_errors
-  ), written as (
-    ${intoHistory("ended")}
-  ), released as (
-    ${releaseKeys("ended")}
-  ), asked as (
+  ), ${endJobs("ended")}, asked as (
     update {schema}.job
     set cancel_requested = true
     from target

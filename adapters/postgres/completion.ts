@@ -1,6 +1,6 @@
 import type { Completion } from "../../ports/store.ts";
 import type { PostgresDatabase } from "./database.ts";
-import { intoHistory } from "./history.ts";
+import { endJobs } from "./history.ts";
 
 /** A cancel that was asked for first wins: then there is no row, and the handler rolls back. */
 const COMPLETE = `
@@ -8,9 +8,7 @@ const COMPLETE = `
     delete from {schema}.job
     where id = $1::text::bigint and run = $2::int and state = 'running' and not cancel_requested
     returning *, 'completed' as final, $3::text::jsonb as output, errors as final_errors
-  ), written as (
-    ${intoHistory("ended")}
-  )
+  ), ${endJobs("ended")}
   select id from written`;
 
 /** The statement with which a handler's own transaction completes its job. */

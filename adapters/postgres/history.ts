@@ -3,10 +3,35 @@ import { SHOWN_SCHEDULED_AT } from "./aside.ts";
 import { isoSql } from "./sql_text.ts";
 
 /**
- * SQL that writes ended jobs into the history. The source is a CTE of deleted jobs (`returning job.*`) with three
- * more columns: `final` the state, `final_errors` the errors, `output`.
+ * SQL of the CTEs that end jobs: `written` puts them into the history, `released` gives up their unique keys. The source
+ * is a CTE of deleted jobs (`returning job.*`) with three more columns: `final` the state, `final_errors` the errors,
+ * `output`.
+ *
+ * An id is taken in the history only when the sequence was set back, as a restore or logical replication leaves it. The
+ * older record then makes room, with its unique key: the job that ends now is the one that somebody waits for, and it
+ * could not end otherwise. `displaced` is counted so that it is done before anything is written.
  */
-export function intoHistory(source: string): string {
+export function endJobs(source: string): string {
+  return `displaced as (
+    delete from {schema}.job_history
+    using ${source} as ended
+    where job_history.id = ended.id
+    returning job_history.id, job_history.kind, job_history.unique_key
+  ), forgotten as (
+    delete from {schema}.job_key
+    using displaced
+    where displaced.unique_key is not null
+      and job_key.kind = displaced.kind
+      and job_key.key = displaced.unique_key
+      and job_key.job_id = displaced.id
+  ), written as (
+    ${intoHistory(source)}
+  ), released as (
+    ${releaseKeys(source)}
+  )`;
+}
+
+function intoHistory(source: string): string {
   return `
     insert into {schema}.job_history (
       id, kind, queue, state, priority, scheduled_at, enqueued_at, claimed_at, finished_at,
@@ -15,12 +40,12 @@ export function intoHistory(source: string): string {
     select
       id, kind, queue, final, priority, ${SHOWN_SCHEDULED_AT}, enqueued_at, claimed_at, clock_timestamp(),
       attempt, max_attempts, run, snoozes, alone, args, unique_key, final_errors, progress, output
-    from ${source}
+    from ${source} cross join (select count(*) from displaced) as room
     returning id, run, state, queue`;
 }
 
 /** SQL that releases the unique keys of ended jobs. A completed one keeps its key until it is purged. */
-export function releaseKeys(source: string): string {
+function releaseKeys(source: string): string {
   return `
     delete from {schema}.job_key
     using ${source} as ended
@@ -33,7 +58,8 @@ export function releaseKeys(source: string): string {
 
 /**
  * SQL for a job's errors with one more: an object of class, message and stack, to which the attempt's number and the
- * time are added. Nothing is added where it is null. The first and the newest others are kept.
+ * time are added. Nothing is added where it is null. The first and the newest others are kept. What is no list, as
+ * somebody's SQL may leave it, becomes the first of one.
  */
 export function withError(job: string, error: string): string {
   const whole = `jsonb_build_object('attempt', ${job}.attempt, 'at', ${
@@ -42,7 +68,8 @@ export function withError(job: string, error: string): string {
   return `
     case
       when ${error} is null then ${job}.errors
-      when ${job}.errors is null then jsonb_build_array(${whole})
+      when coalesce(jsonb_typeof(${job}.errors), 'null') = 'null' then jsonb_build_array(${whole})
+      when jsonb_typeof(${job}.errors) <> 'array' then jsonb_build_array(${job}.errors, ${whole})
       when jsonb_array_length(${job}.errors) >= ${ERRORS_KEPT_MAX} then (${job}.errors - 1) || (${whole})
       else ${job}.errors || (${whole})
     end`;

@@ -66,10 +66,12 @@ const GET = `
     where id = $1::text::bigint
   ) as job`;
 
+/** A job that has not ended is the one that is meant, even if an older one of its id has. */
 const FINALS = `
   select id, state, output::text as output, errors -> -1 ->> 'message' as error
   from {schema}.job_history
-  where id = any($1::text::bigint[])`;
+  where id = any($1::text::bigint[])
+    and not exists (select from {schema}.job where job.id = job_history.id)`;
 
 /** Jobs, newest first. */
 export async function listJobs(

@@ -1,6 +1,6 @@
 import type { JobId } from "../../ports/job.ts";
 import type { Claimed, RunRef } from "../../ports/store.ts";
-import { intoHistory, releaseKeys } from "./history.ts";
+import { endJobs } from "./history.ts";
 import { refColumns } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
@@ -19,11 +19,7 @@ const RELEASE = `
     using lost
     where job.id = lost.id and lost.cancel_requested
     returning job.*, 'cancelled' as final, null::jsonb as output, job.errors as final_errors
-  ), written as (
-    ${intoHistory("ended")}
-  ), released as (
-    ${releaseKeys("ended")}
-  )
+  ), ${endJobs("ended")}
   update {schema}.job
   set
     state = case when attempt > 1 then 'retryable' else 'pending' end,

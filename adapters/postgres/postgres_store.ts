@@ -42,6 +42,7 @@ import { PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
 import { declare, pauseQueue, resumeQueue } from "./declared.ts";
 import { beat, register } from "./heartbeat.ts";
 import { channelName } from "./identifiers.ts";
+import { IdSequence } from "./id_sequence.ts";
 import {
   insertAndWake,
   insertJobs,
@@ -124,6 +125,7 @@ export class PostgresStore implements Store {
   readonly #run: RunStatement;
   readonly #log: Log;
   readonly #purger: Purger;
+  readonly #ids: IdSequence;
 
   /** Use {@linkcode createPostgresStore}. */
   constructor(options: PostgresStoreOptions) {
@@ -169,6 +171,7 @@ export class PostgresStore implements Store {
     );
     this.#log = guardLog(options.log ?? silentLog);
     this.#purger = new Purger(this.#upkeep, this.#log);
+    this.#ids = new IdSequence(this.database, this.#log);
     this.#run = (text, params) => this.#work.query(text, params);
   }
 
@@ -192,6 +195,7 @@ export class PostgresStore implements Store {
     if (found !== JOB_STEPS.length) {
       throw new SchemaVersionError(this.database.schema, found, JOB_STEPS.length);
     }
+    await this.#ids.mend();
   }
 
   /** Ends all connections. Idempotent. */
@@ -201,10 +205,14 @@ export class PostgresStore implements Store {
 
   /** Writes jobs, all or none, and returns an id for each, in order. */
   async insert(jobs: readonly NewJob[], tx?: Tx): Promise<Inserted[]> {
-    if (tx !== undefined) return await insertJobsIn(tx, this.#target, jobs);
+    if (tx !== undefined) return await this.#ids.guardIn(() => insertJobsIn(tx, this.#target, jobs));
+    return await this.#ids.guard(() => this.#insert(jobs));
+  }
+
+  #insert(jobs: readonly NewJob[]): Promise<Inserted[]> {
     const mayTakeSeveralStatements = jobs.length > 1 && jobs.some((job) => job.unique);
-    if (!mayTakeSeveralStatements) return await insertJobs(this.#run, this.#target, jobs);
-    return await this.#work.transaction((own) =>
+    if (!mayTakeSeveralStatements) return insertJobs(this.#run, this.#target, jobs);
+    return this.#work.transaction((own) =>
       insertJobs(async (text, params) => await own.unsafe(text, params), this.#target, jobs)
     );
   }
@@ -214,7 +222,7 @@ export class PostgresStore implements Store {
    * somebody is claiming from it without a pause.
    */
   async insertAndSignal(job: NewJob): Promise<Inserted> {
-    return await insertAndWake(this.#run, this.#target, job);
+    return await this.#ids.guard(() => insertAndWake(this.#run, this.#target, job));
   }
 
   /** Calls one job off; through the transaction when there is one. */
@@ -326,7 +334,7 @@ export class PostgresStore implements Store {
 
   /** Takes a tick and enqueues its job in one statement; null when it was not taken. */
   async takeTick(request: TakeTick): Promise<JobId | null> {
-    return await takeTick(this.#upkeep, request);
+    return await this.#ids.guard(() => takeTick(this.#upkeep, request));
   }
 
   /** Puts the last tick of a periodic back to one that can be. */
@@ -336,7 +344,7 @@ export class PostgresStore implements Store {
 
   /** Enqueues one run of a periodic beside its schedule, or returns the id of the one that waits or runs. */
   async runPeriodic(job: NewJob, periodic: string): Promise<JobId> {
-    return await runPeriodic(this.#upkeep, job, periodic);
+    return await this.#ids.guard(() => runPeriodic(this.#upkeep, job, periodic));
   }
 
   /** Deletes at most `limit` ended jobs that are older than their retention, with their unique keys. */

@@ -3,7 +3,7 @@ import type { Rescued, RescueError } from "../../ports/store.ts";
 import type { TxRow } from "../../ports/tx.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { errorText } from "./error_text.ts";
-import { intoHistory, releaseKeys, withError } from "./history.ts";
+import { endJobs, withError } from "./history.ts";
 import { isoSql } from "./sql_text.ts";
 import { countLeft, forget } from "./unregister.ts";
 
@@ -61,11 +61,7 @@ const RESCUE = `
     using judged
     where job.id = judged.id and fate in ('cancelled', 'discarded')
     returning job.*, fate as final, null::jsonb as output, ${withError("job", "judged.error")} as final_errors
-  ), written as (
-    ${intoHistory("ended")}
-  ), released as (
-    ${releaseKeys("ended")}
-  )
+  ), ${endJobs("ended")}
   select id, queue, fate from moved
   union all
   select id, queue, state from written

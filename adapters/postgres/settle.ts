@@ -2,7 +2,7 @@ import type { FinalState, JobState } from "../../ports/job.ts";
 import type { RunRef, Settled, Settlement } from "../../ports/store.ts";
 import { ASIDE_SQL } from "./aside.ts";
 import { errorText } from "./error_text.ts";
-import { intoHistory, releaseKeys, withError } from "./history.ts";
+import { endJobs, withError } from "./history.ts";
 import { arrayLiteral, refColumns } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
@@ -37,11 +37,7 @@ const FINISH = `
       case when job.cancel_requested then 'cancelled' else locked.final end as final,
       case when not job.cancel_requested then locked.output end as output,
       ${withError("job", "locked.error")} as final_errors
-  ), written as (
-    ${intoHistory("ended")}
-  ), released as (
-    ${releaseKeys("ended")}
-  )
+  ), ${endJobs("ended")}
   select
     count(*)::int as ended,
     (
@@ -86,11 +82,7 @@ const BACK_IN_LINE = `
       'cancelled' as final,
       null::jsonb as output,
       ${withError("job", "locked.error")} as final_errors
-  ), written as (
-    ${intoHistory("ended")}
-  ), released as (
-    ${releaseKeys("ended")}
-  )
+  ), ${endJobs("ended")}
   select id, run, state from moved
   union all
   select id, run, state from written`;

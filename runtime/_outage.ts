@@ -1,0 +1,19 @@
+import { ConnectionTimeoutError, DatabaseUnavailableError, sqlStateOf } from "../ports/mod.ts";
+
+/** Connections, read-only servers, authorization, missing databases, lack of resources, shutdowns, the server's files. */
+const OF_THE_SERVER = /^(08|25|28|3D|53|57P|58)/;
+
+/** Conflicts and statements that took too long, or were cancelled. */
+const OF_OTHERS = /^(40|55|57)/;
+
+/** Whether no statement would have succeeded, so that this one can be sent again as it was. */
+export function isOutage(error: unknown): boolean {
+  if (error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError) return true;
+  return OF_THE_SERVER.test(sqlStateOf(error) ?? "");
+}
+
+/** Whether the store refused what a statement says: nothing of it was stored, and another one may succeed. */
+export function isRefusal(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  return state !== null && !isOutage(error) && !OF_OTHERS.test(state);
+}
