@@ -98,7 +98,8 @@ export interface Store {
 
   /**
    * Puts back the jobs of a process whose heartbeat still has the value `beat`, and then forgets the process.
-   * What was started has spent its attempt; what was only claimed is free.
+   * What was started has spent its attempt; what was only claimed is free. Of many it may put back some and ask to be
+   * called again.
    */
   rescue(owner: string, beat: string, error: RescueError): Promise<Rescued>;
 
@@ -360,10 +361,22 @@ export interface Rescued {
   readonly released: readonly JobId[];
   /** Ended, for a cancel had been asked for. */
   readonly cancelled: readonly JobId[];
+  /** What the store refused to put back; left as it was, and nothing else waited for it. Absent is none. */
+  readonly refused?: readonly RefusedJob[];
   /** Whether all is done and the process forgotten; otherwise come back. */
   readonly complete: boolean;
   /** The queues that have jobs again. */
   readonly queues: readonly string[];
+}
+
+/** A job that the store refused to change. */
+export interface RefusedJob {
+  /** The job. */
+  readonly id: JobId;
+  /** What the store said. */
+  readonly error: string;
+  /** Its SQLSTATE, where it has one. */
+  readonly sqlState: string | null;
 }
 
 /** What is stored of a periodic. */

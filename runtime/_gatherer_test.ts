@@ -50,15 +50,17 @@ Deno.test("Gatherer takes the signal along with a job that is alone and due, whe
   assertEquals([signalled, batches], [["1"], [2, 1, 1]]);
 });
 
-Deno.test("Gatherer lets a refused value fail alone", async () => {
-  const { store } = storing((jobs) => {
-    const bad = jobs.some((each) => each.args === '"bad"');
-    return bad ? Promise.reject(new RefusedValueError("22P05", "refused", {})) : Promise.resolve();
-  });
-  const gatherer = new Gatherer(store, () => false);
-  const good = [gatherer.insert(job("1")), gatherer.insert(job("2"))];
-  await assertRejects(() => gatherer.insert(job('"bad"')), RefusedValueError);
-  assertEquals((await Promise.all(good)).length, 2);
+Deno.test("Gatherer lets what is refused fail alone, also by somebody's trigger", async () => {
+  const raised = Object.assign(new Error("not this one"), { code: "P0001" });
+  for (const refusal of [new RefusedValueError("22P05", "refused", {}), raised]) {
+    const { store } = storing((jobs) =>
+      jobs.some((each) => each.args === '"bad"') ? Promise.reject(refusal) : Promise.resolve()
+    );
+    const gatherer = new Gatherer(store, () => false);
+    const good = [gatherer.insert(job("1")), gatherer.insert(job("2"))];
+    await assertRejects(() => gatherer.insert(job('"bad"')), refusal.constructor as ErrorConstructor);
+    assertEquals((await Promise.all(good)).length, 2);
+  }
 });
 
 Deno.test("Gatherer does not send again what may have committed", async () => {

@@ -3,12 +3,24 @@ import {
   errorText,
   type JobId,
   type Log,
+  type LogFields,
   PROTOCOL,
   type Rescued,
   type Store,
 } from "../ports/mod.ts";
 import { levelOf } from "./_level_of.ts";
+import { isOutage } from "./_outage.ts";
 import { Ticker } from "./_ticker.ts";
+
+/** What is said about one lost process is said again after so long, in ms, and of so many it is remembered. */
+const SAY_AGAIN_MS = 600_000;
+const SAID_MAX = 100;
+
+/** A process and the value of its last heartbeat. */
+interface Lost {
+  readonly id: string;
+  readonly beat: string;
+}
 
 /** What a {@linkcode Heart} needs. */
 export interface HeartOptions {
@@ -60,9 +72,12 @@ export class Heart {
   #renewedAt = -Infinity;
   #lastNowMs: number | undefined;
   #registered = false;
-  #lost: { id: string; beat: string }[] = [];
+  #lost: Lost[] = [];
+  /** When something was last said about the rescue of a process. */
+  readonly #said = new Map<string, number>();
   #wasFit = true;
   #outdated = false;
+  #stopping = false;
 
   constructor(options: HeartOptions) {
     this.#options = options;
@@ -101,6 +116,7 @@ export class Heart {
 
   /** Ends. Takes the process off the record only when nothing of it is left to rescue. */
   async stop(unregister: boolean): Promise<void> {
+    this.#stopping = true;
     await Promise.all([this.#beats.stop(), this.#mending.stop()]);
     if (unregister && this.#registered) await this.#options.store.unregister(this.#owner);
   }
@@ -142,7 +158,11 @@ export class Heart {
   /** Beside the beats, for it may take its time: a heartbeat must not wait for a rescue. */
   async #mend(): Promise<void> {
     if (this.#outdated) return;
-    for (const { id, beat } of this.#lost.splice(0)) await this.#rescue(id, beat);
+    while (this.#lost.length > 0 && !this.#stopping) {
+      const lost = this.#lost.shift()!;
+      // Each process for itself: what is wrong with the rows of one is no reason to leave the jobs of the others.
+      if (await this.#attempt(lost.id, () => this.#rescue(lost))) this.#lost.push(lost);
+    }
     // Not only at the start: the signal that a job was put aside may have been lost.
     const { store, kinds, onAside } = this.#options;
     onAside(await store.findAside(kinds));
@@ -162,6 +182,19 @@ export class Heart {
     onOutdated();
   }
 
+  /** Resolves to what the work does; false when it fails, which is said once in a while. */
+  async #attempt(owner: string, work: () => Promise<boolean>): Promise<boolean> {
+    try {
+      return await work();
+    } catch (error) {
+      if (isOutage(error)) throw error;
+      this.#sayOf(owner, "jobs of a lost process not rescued, trying again with the next heartbeat", {
+        error: errorText(error),
+      });
+      return false;
+    }
+  }
+
   #missed(error: unknown, again: boolean): void {
     const { log, lostAfterMs } = this.#options;
     this.#forgetWatch();
@@ -173,13 +206,13 @@ export class Heart {
   }
 
   /** Which processes are lost. */
-  #watch(nowMs: number, owners: readonly { id: string; beat: string }[]): { id: string; beat: string }[] {
+  #watch(nowMs: number, owners: readonly Lost[]): Lost[] {
     const gapMs = nowMs - (this.#lastNowMs ?? nowMs);
     if (gapMs < 0 || gapMs > 2.5 * this.#options.heartbeatMs) this.#forgetWatch();
     this.#lastNowMs = nowMs;
     const present = new Set(owners.map((owner) => owner.id));
     for (const id of this.#watched.keys()) if (!present.has(id)) this.#watched.delete(id);
-    const lost: { id: string; beat: string }[] = [];
+    const lost: Lost[] = [];
     for (const { id, beat } of owners) {
       if (id === this.#owner) continue;
       const seen = this.#watched.get(id);
@@ -195,12 +228,14 @@ export class Heart {
     this.#lastNowMs = undefined;
   }
 
-  async #rescue(id: string, beat: string): Promise<void> {
+  /** Rescues some of a lost process's jobs. True: there are more. */
+  async #rescue({ id, beat }: Lost): Promise<boolean> {
     const { store, log, onRescue, lostAfterMs } = this.#options;
     const message = `The process that ran it sent no heartbeat for ${lostAfterMs} ms: it died or was cut off`;
     const rescued = await store.rescue(id, beat, { message });
-    const { retried, discarded, released, cancelled, complete } = rescued;
-    if (retried.length + discarded.length + released.length + cancelled.length > 0) {
+    const { retried, discarded, released, cancelled, refused = [], complete } = rescued;
+    const moved = retried.length + discarded.length + released.length + cancelled.length;
+    if (moved > 0) {
       log.warn("jobs of a lost process rescued", {
         owner: id,
         retried: retried.length,
@@ -209,7 +244,27 @@ export class Heart {
         cancelled: cancelled.length,
       });
     }
+    if (refused.length > 0) {
+      this.#sayOf(id, "the database refuses the rescue of a job, it is tried again with every heartbeat", {
+        job: refused[0]!.id,
+        sqlState: refused[0]!.sqlState,
+        refused: refused.length,
+        error: refused[0]!.error,
+      });
+    }
     onRescue(rescued);
     if (complete) this.#watched.delete(id);
+    return !complete && moved > 0;
+  }
+
+  /** Says something about a lost process, every 10 min at most. */
+  #sayOf(owner: string, event: string, fields: LogFields): void {
+    const now = performance.now();
+    if (now - (this.#said.get(owner) ?? -Infinity) < SAY_AGAIN_MS) {
+      return this.#options.log.debug(event, { owner, ...fields });
+    }
+    if (this.#said.size >= SAID_MAX) this.#said.delete(this.#said.keys().next().value!);
+    this.#said.set(owner, now);
+    this.#options.log.error(event, { owner, ...fields });
   }
 }

@@ -137,15 +137,41 @@ function toDetail(row: TxRow): JobDetail {
     args: JSON.parse(argsText),
     argsText,
     unsafeNumbers: unsafeNumbers(argsText, "args").map(({ path, digits }) => ({ path, digits })),
-    output: parse<Json>(row.output, null),
-    errors: parse<AttemptError[]>(row.errors, []),
-    progress: parse<JobProgress | null>(row.progress, null),
+    output: parse(row.output),
+    errors: toErrors(parse(row.errors)),
+    progress: toProgress(parse(row.progress)),
     cancelRequested: row.cancel_requested === true,
     alone: row.alone === true,
     unique: row.is_unique === true,
   };
 }
 
-function parse<T>(text: unknown, absent: T): T {
-  return typeof text === "string" ? JSON.parse(text) : absent;
+function parse(text: unknown): Json {
+  return typeof text === "string" ? JSON.parse(text) : null;
+}
+
+/** What somebody's SQL has left there is told as far as it goes: one odd row must not spoil a page. */
+function toErrors(stored: Json): AttemptError[] {
+  if (stored === null) return [];
+  return (Array.isArray(stored) ? stored : [stored]).map((error: Json) => {
+    const { attempt, at, class: of, message, stack } = fieldsOf(error);
+    return {
+      attempt: typeof attempt === "number" ? attempt : 0,
+      at: typeof at === "string" ? at : "",
+      class: (typeof of === "string" ? of : "error") as AttemptError["class"],
+      message: typeof message === "string" ? message : JSON.stringify(error),
+      ...(typeof stack === "string" ? { stack } : {}),
+    };
+  });
+}
+
+function toProgress(stored: Json): JobProgress | null {
+  const { done, note } = fieldsOf(stored);
+  if (typeof done !== "number") return null;
+  return { done, ...(typeof note === "string" ? { note } : {}) };
+}
+
+function fieldsOf(value: Json): Readonly<Record<string, Json | undefined>> {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject ? value as Readonly<Record<string, Json>> : {};
 }

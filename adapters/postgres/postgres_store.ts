@@ -57,7 +57,7 @@ import { LostClaims } from "./lost_claims.ts";
 import { readPeriodics, resetTick, runPeriodic, takeTick } from "./periodic.ts";
 import { storeProgress } from "./progress.ts";
 import { Purger } from "./purge.ts";
-import { rescue } from "./rescue.ts";
+import { Rescuer } from "./rescue.ts";
 import { retryJob } from "./retry.ts";
 import { JOB_STEPS, JOBS_PART } from "./schema.ts";
 import { settle } from "./settle.ts";
@@ -126,6 +126,7 @@ export class PostgresStore implements Store {
   readonly #log: Log;
   readonly #purger: Purger;
   readonly #ids: IdSequence;
+  readonly #rescuer: Rescuer;
 
   /** Use {@linkcode createPostgresStore}. */
   constructor(options: PostgresStoreOptions) {
@@ -161,6 +162,7 @@ export class PostgresStore implements Store {
       channel: channelName(schema, SIGNALS_CHANNEL),
       awake: new AwakeQueues(),
     };
+    this.#rescuer = new Rescuer(this.database.within(STEP_TIMEOUT_MS));
     this.#marks = new StartMarks(this.#pulse);
     this.#lost = new LostClaims(this.#steps);
     this.#claimer = new Claimer(
@@ -311,7 +313,7 @@ export class PostgresStore implements Store {
 
   /** Puts back the jobs of a process whose heartbeat still has the value `beat`, and then forgets the process. */
   async rescue(owner: string, beat: string, error: RescueError): Promise<Rescued> {
-    return await rescue(this.database, owner, beat, error);
+    return await this.#rescuer.rescue(owner, beat, error);
   }
 
   /** Takes or renews the lease of the leader. */

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { gate, newJob, withStore } from "./fixture_test.ts";
+import { back, gate, newJob, withStore } from "./fixture_test.ts";
 
 const LOST = { message: "the process stopped renewing" };
 
@@ -32,6 +32,7 @@ Deno.test("what was started pays, what was only claimed is free, a cancel that w
       discarded: [last!.id],
       released: [free!.id],
       cancelled: [cancelled!.id],
+      refused: [],
       complete: true,
       queues: ["q"],
     });
@@ -116,4 +117,50 @@ Deno.test("records of starts are deleted when their runs have ended", () =>
     await finish(second);
     await store.beat(owner);
     assertEquals(await count(), 0);
+  }));
+
+Deno.test("a row that the database refuses to change is left and named, and the others are put back", () =>
+  withStore(async ({ store, owner, claim }) => {
+    await store.insert(
+      Array.from({ length: 600 }, (_, index) => newJob({ args: `{"poison": ${index === 99}}` })),
+    );
+    await claim(600);
+    await store.database.query(`
+      create function {schema}.refuse() returns trigger language plpgsql as $$
+      begin
+        if (old.args ->> 'poison')::boolean then raise exception 'not this one'; end if;
+        return new;
+      end $$`);
+    await store.database.query(`
+      create trigger refuse before update on {schema}.job for each row execute function {schema}.refuse()`);
+    const beat = await beatOf(store, owner);
+    const first = await store.rescue(owner, beat, LOST);
+    assertEquals([first.retried.length, first.complete], [599, false]);
+    assertEquals(first.refused?.map(({ id, sqlState }) => [id, sqlState]), [["100", "P0001"]]);
+    await store.database.query("drop trigger refuse on {schema}.job");
+    const second = await store.rescue(owner, beat, LOST);
+    assertEquals([second.retried, second.refused, second.complete], [["100"], [], true]);
+  }));
+
+Deno.test("errors that are no list, as somebody's SQL may leave them, keep no job from a retry or a rescue", () =>
+  withStore(async ({ store, owner, claim }) => {
+    const texts = ["{}", "null", '"broken"', "7", "[]"];
+    await store.insert(texts.flatMap(() => [newJob(), newJob()]));
+    const jobs = await claim();
+    for (const [index, text] of [...texts, ...texts].entries()) {
+      const values = [jobs[index]!.id, text];
+      await store.database.query(
+        "update {schema}.job set errors = $2::text::jsonb where id = $1::text::bigint",
+        values,
+      );
+    }
+    const settled = await store.settle(owner, jobs.slice(0, texts.length).map((job) => back(job, "retry")));
+    assertEquals(new Set(settled), new Set(["retryable"]));
+    const rescued = await store.rescue(owner, await beatOf(store, owner), LOST);
+    assertEquals([rescued.retried.length, rescued.complete], [texts.length, true]);
+    for (const { id } of jobs) {
+      const { errors } = (await store.get(id))!;
+      assertEquals(errors.at(-1)?.attempt, 1);
+      for (const error of errors) assertEquals(typeof error.message, "string");
+    }
   }));

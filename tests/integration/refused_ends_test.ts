@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
 import postgres from "postgres";
+import { createPostgresStore } from "../../adapters/postgres/mod.ts";
 import { createRuntime, type Kind, type LogFields, type PostgresRuntime } from "../../mod.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
@@ -151,6 +152,50 @@ Deno.test("in a database of another encoding the words of an error decide nothin
     assertStringIncludes(refused[0]!.message, "22P05");
   } finally {
     await sql.unsafe(`drop database if exists ${name} with (force)`);
+    await sql.end();
+  }
+});
+
+Deno.test("a dead process with a job that can't be put back keeps no other from being rescued, nor from a recall", async () => {
+  const url = await testDatabaseUrl();
+  const schema = uniqueSchema();
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  const store = createPostgresStore({ url, schema, listen: "off" });
+  try {
+    await using works = new Works(url, schema, [kind("k", () => Promise.resolve(null))]);
+    await works.runtime.migrate();
+    const ids: string[] = [];
+    for (const args of ['{"poison": true}', "{}", "{}"]) {
+      const owner = crypto.randomUUID();
+      await store.register({ id: owner, name: "ghost", queues: ["default"] });
+      const job = { kind: "k", queue: "default", priority: 2, maxAttempts: 3, runAt: null, unique: false };
+      await store.insert([{ ...job, args }]);
+      const [claimed] = await store.claim({ owner, queue: "default", limit: 1, free: 1 });
+      ids.push(claimed!.id);
+    }
+    await sql.unsafe(`
+      create function ${schema}.refuse() returns trigger language plpgsql as $$
+      begin
+        if (old.args ->> 'poison')::boolean then raise exception 'not this one'; end if;
+        return new;
+      end $$;
+      create trigger refuse before update on ${schema}.job for each row execute function ${schema}.refuse()`);
+    await works.runtime.start();
+    for (const id of ids.slice(1)) assertEquals((await works.runtime.wait(id, 15_000)).done, true);
+    assertEquals((await works.runtime.get(ids[0]!))?.state, "running");
+    const told = await eventually(() =>
+      works.lines.filter(({ event }) => event.includes("refuses the rescue"))
+    );
+    assertEquals(told.map(({ level, fields }) => [level, fields.job, fields.sqlState]), [[
+      "error",
+      ids[0],
+      "P0001",
+    ]]);
+    await sql.unsafe(`drop trigger refuse on ${schema}.job`);
+    assertEquals((await works.runtime.wait(ids[0]!, 15_000)).done, true);
+  } finally {
+    await store.close();
+    await sql.unsafe(`drop schema if exists ${schema} cascade`);
     await sql.end();
   }
 });
