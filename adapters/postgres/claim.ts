@@ -6,7 +6,7 @@ import { AsidePositions, type AsideScan } from "./aside_positions.ts";
 import { ClaimPositions, type Placed, type Position } from "./claim_positions.ts";
 import { lookBehind } from "./look_behind.ts";
 import type { LostClaims } from "./lost_claims.ts";
-import { isoSql } from "./sql_text.ts";
+import { placeSql } from "./sql_text.ts";
 import type { StartMarks } from "./start_marks.ts";
 import type { Statements } from "./statements.ts";
 
@@ -90,7 +90,7 @@ function claim(branches: readonly string[], { aside }: { readonly aside: boolean
   select
     id, run, kind, attempt, max_attempts, args::text as args, alone, ${aside ? "aside, " : ""}
     case when is_last then priority end as priority,
-    case when is_last then ${isoSql("due_at")} end as due_at
+    case when is_last then ${placeSql("due_at")} end as due_at
   from (
     -- The place of each row would be known, but only the last of each priority is of use, and the text costs.
     select claimed.*, ord in (select max(ord) from claimed group by priority${

@@ -19,7 +19,7 @@ const STATES = `
 /** Goes from queue to queue and from priority to priority through the ready index, one row each. */
 const WAITING = `
   with recursive line as (
-    (select queue, priority, scheduled_at
+    (select queue, priority, scheduled_at, enqueued_at
       from {schema}.job
       where state in ('pending', 'retryable')
       order by queue, priority, scheduled_at, id
@@ -27,21 +27,25 @@ const WAITING = `
     union all
     select following.*
     from line cross join lateral (
-      select queue, priority, scheduled_at
+      select queue, priority, scheduled_at, enqueued_at
       from {schema}.job
       where state in ('pending', 'retryable') and (queue, priority) > (line.queue, line.priority)
       order by queue, priority, scheduled_at, id
       limit 1
     ) as following
   )
-  select queue, priority, ${epochMsSql("clock_timestamp()")} - ${epochMsSql("scheduled_at")} as oldest_ms
+  select queue, priority, ${epochMsSql("clock_timestamp()")} - ${
+  epochMsSql("greatest(scheduled_at, enqueued_at)")
+} as oldest_ms
   from line
   where scheduled_at <= clock_timestamp()`;
 
 const WAITING_OF_KIND = `
   select
     queue, priority,
-    ${epochMsSql("clock_timestamp()")} - ${epochMsSql("min(scheduled_at)")} as oldest_ms
+    ${epochMsSql("clock_timestamp()")} - ${
+  epochMsSql("min(greatest(scheduled_at, enqueued_at))")
+} as oldest_ms
   from {schema}.job
   where state in ('pending', 'retryable') and kind = $1::text and scheduled_at <= clock_timestamp()
   group by queue, priority`;
@@ -93,7 +97,7 @@ export async function countJobs(database: PostgresDatabase, kind?: string): Prom
     waiting: waiting.map((row) => ({
       queue: String(row.queue),
       priority: Number(row.priority),
-      oldestMs: Math.max(0, Number(row.oldest_ms)),
+      oldestMs: Math.min(Math.max(0, Number(row.oldest_ms)), Number.MAX_SAFE_INTEGER),
     })),
     undeclared: Number(undeclared[0]?.count),
     bytes: Number(bytes[0]?.bytes),

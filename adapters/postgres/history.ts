@@ -1,6 +1,6 @@
 import { ERRORS_KEPT_MAX } from "../../ports/limits.ts";
 import { SHOWN_SCHEDULED_AT } from "./aside.ts";
-import { isoSql } from "./sql_text.ts";
+import { NOW_ISO } from "./sql_text.ts";
 
 /**
  * SQL of the CTEs that end jobs: `written` puts them into the history, `released` gives up their unique keys. The source
@@ -62,9 +62,7 @@ function releaseKeys(source: string): string {
  * somebody's SQL may leave it, becomes the first of one.
  */
 export function withError(job: string, error: string): string {
-  const whole = `jsonb_build_object('attempt', ${job}.attempt, 'at', ${
-    isoSql("clock_timestamp()")
-  }) || ${error}`;
+  const whole = `jsonb_build_object('attempt', ${job}.attempt, 'at', ${NOW_ISO}) || ${error}`;
   return `
     case
       when ${error} is null then ${job}.errors

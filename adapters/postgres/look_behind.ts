@@ -1,5 +1,5 @@
 import type { Look, Placed } from "./claim_positions.ts";
-import { isoSql } from "./sql_text.ts";
+import { placeSql } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
 /** The first job of one priority that could be claimed up to a position. One that is being claimed is not meant. */
@@ -19,7 +19,7 @@ function branch(priority: number, at: string, id: string): string {
 }
 
 const LOOK = `
-  select priority, ${isoSql("scheduled_at")} as at, id
+  select priority, ${placeSql("scheduled_at")} as at, id
   from (
     ${branch(1, "$2", "$3")}
     union all

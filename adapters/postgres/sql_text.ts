@@ -24,10 +24,35 @@ export function refColumns(runs: readonly RunRef[]): [ids: string, runs: string]
   return [`{${runs.map((run) => run.id).join(",")}}`, `{${runs.map((run) => run.run).join(",")}}`];
 }
 
-/** SQL for a timestamp as ISO 8601 text in UTC with microseconds, whatever the session's time zone. */
+const EARLIEST = "timestamptz '0001-01-01 00:00:00+00'";
+const LATEST = "timestamptz '9999-12-31 23:59:59.999999+00'";
+
+/**
+ * SQL for a timestamp as ISO 8601 text in UTC with microseconds, whatever the session's time zone. What lies outside of
+ * the years 1 to 9999, as somebody's SQL may have it ("infinity"), is told as the first or last instant of these.
+ */
 export function isoSql(expression: string): string {
+  return `case
+      when ${expression} < ${EARLIEST} then '0001-01-01T00:00:00.000000Z'
+      when ${expression} > ${LATEST} then '9999-12-31T23:59:59.999999Z'
+      else ${plainIsoSql(expression)}
+    end`;
+}
+
+/**
+ * SQL for a timestamp as a place in an order of instants, which PostgreSQL reads and which compares as text: what lies before
+ * the year 1 is the very beginning, so that nothing lies behind it.
+ */
+export function placeSql(expression: string): string {
+  return `case when ${expression} < ${EARLIEST} then '-infinity' else ${plainIsoSql(expression)} end`;
+}
+
+function plainIsoSql(expression: string): string {
   return `to_char(${expression} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }
+
+/** SQL for the present of the database's clock, as {@linkcode isoSql} writes it. */
+export const NOW_ISO: string = plainIsoSql("clock_timestamp()");
 
 /** SQL for a timestamp as ms since the epoch. */
 export function epochMsSql(expression: string): string {
