@@ -224,6 +224,27 @@ export class FenceLostError extends Error {
   }
 }
 
+/** A confined handler called a module that it may not call, or asked for more than it may do itself. Nothing ran. */
+export class CallNotAllowedError extends Error {
+  /** The name of the class. */
+  override readonly name = "CallNotAllowedError";
+  /** The module that was to be called. */
+  readonly module: string;
+  /** What goes beyond the caller: `net: example.com`, or `module`. */
+  readonly beyond: readonly string[];
+
+  /** Names the module and what goes beyond the caller. */
+  constructor(module: string, beyond: readonly string[]) {
+    const what = beyond.includes("module")
+      ? "its caller could not import it, expected a file of the caller's own module graph or under its read " +
+        "permission, or a URL on a host of its import permission"
+      : `the call asks for more than its caller may do: ${beyond.join(", ")}`;
+    super(`Cannot call ${show(module)}: ${what}`);
+    this.module = module;
+    this.beyond = beyond;
+  }
+}
+
 /** Another transaction got in the way (SQLSTATE class 40). Run the whole transaction again. */
 export class TransactionConflictError extends Error {
   /** The name of the class. */

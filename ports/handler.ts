@@ -46,8 +46,16 @@ export interface JobContext {
    */
   completeIn(tx: Tx, output?: Json): Promise<void>;
   /**
-   * Runs another module's default export in a host process that has only the permissions given here.
-   * Input and output are JSON. The way to a walled-off part of a handler.
+   * Runs another module's default export in a host process that has only the permissions given here. It is called with
+   * the input and `{ signal }`, which aborts when the call must end: at its limit, and with its caller. Input and output
+   * are JSON of at most 4 MiB. The way to a walled-off part of a handler.
+   *
+   * A handler of a kind with `permissions` hands on at most these, and calls only what it could import itself: a file of
+   * its own module graph, a file under its `read`, a URL on a host of its `import`.
+   *
+   * @throws {CallNotAllowedError} the call goes beyond its caller.
+   * @throws {InvalidOptionError} an option is not as it should be.
+   * @throws {TooLargeError} the input is larger than 4 MiB.
    */
   call(module: string | URL, input: Json, options?: CallOptions): Promise<Json>;
 }

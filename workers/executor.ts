@@ -15,6 +15,8 @@ import {
   type Log,
 } from "../ports/mod.ts";
 import { describeError } from "./describe_error.ts";
+import { type Caller, callModule } from "./hosts/call_modules.ts";
+import type { Confinement } from "./hosts/host_group.ts";
 import { HostPool } from "./hosts/host_pool.ts";
 import { InlineRunner } from "./inline/inline_runner.ts";
 import { moduleSpecifier } from "./module_specifier.ts";
@@ -22,7 +24,7 @@ import { EXECUTOR_OPTIONS, type ExecutorOptions } from "./options.ts";
 import { writeLine } from "./output.ts";
 import { ThreadPool } from "./threads/thread_pool.ts";
 import { unthrowing, unthrowingLog, UnthrowingObserver } from "./unthrowing.ts";
-import type { JobName, Work, WorkSurroundings } from "./work.ts";
+import type { CallRequest, JobName, Work, WorkSurroundings } from "./work.ts";
 
 /**
  * Makes an executor: functions run in the main thread, handler modules in worker threads, and in host processes where
@@ -60,22 +62,41 @@ class LocalExecutor implements Executor {
     const graceMs = inRange("graceMs", options.graceMs ?? 2000, 0, 24 * 60 * 60 * 1000);
     const memoryWatchMs = inRange("memoryWatchMs", options.memoryWatchMs ?? 250, 10, 60_000);
     const hostIdleMs = inRange("hostIdleMs", options.hostIdleMs ?? 30_000, 0, 24 * 60 * 60 * 1000);
+    const hosts = inRange("hosts", options.hosts ?? Math.max(8, 4 * threads), 1, 1024);
     const standstillMs = inRange("standstillMs", options.standstillMs ?? 5000, 50, 60 * 60 * 1000);
     const completion = options.completion?.text ?? null;
     this.#log = unthrowingLog(options.log);
     // What can't be printed is dropped, as a log line is.
     this.#output = unthrowing(options.output ?? writeLine, () => {});
-    const surroundings: WorkSurroundings = {
+    const surroundings: Omit<WorkSurroundings, "call"> = {
       log: (level, event, fields) => this.#log[level](event, fields),
       output: (job, line) => this.#output(prefixed(job, line)),
-      call: (module, input, callOptions) => this.call(module, input, callOptions),
       threadLost: (job) => this.#threadLost(job),
     };
-    const shared = { graceMs, completion, surroundings };
-    this.#inline = new InlineRunner({ ...shared, standstillMs, log: this.#log });
-    this.#threads = new ThreadPool({ ...shared, threads, jobsPerThread });
+    const shared = { graceMs, completion };
+    this.#inline = new InlineRunner({
+      ...shared,
+      standstillMs,
+      log: this.#log,
+      surroundings: {
+        ...surroundings,
+        call: (_job, request, signal) => this.#call(OWN_CODE, request, signal),
+      },
+    });
+    this.#threads = new ThreadPool({
+      ...shared,
+      threads,
+      jobsPerThread,
+      surroundings: {
+        ...surroundings,
+        call: ({ kind }, request, signal) => this.#call({ ...OWN_CODE, kind }, request, signal),
+      },
+    });
     this.#hosts = new HostPool({
       ...shared,
+      surroundings,
+      call: (caller, request, signal) => this.#call(caller, request, signal),
+      hosts,
       threads,
       jobsPerThread,
       memoryWatchMs,
@@ -93,7 +114,7 @@ class LocalExecutor implements Executor {
       if (typeof kind.handler === "function") return null;
       const module = moduleSpecifier(kind.handler);
       const fault = belongsToHost(kind)
-        ? await this.#hosts.check(module, kind)
+        ? await this.#hosts.check(module, confinementOf(kind, module))
         : await this.#threads.check(module);
       return fault === null
         ? null
@@ -126,7 +147,8 @@ class LocalExecutor implements Executor {
       plain: false,
     };
     if (attempt.alone || belongsToHost(kind)) {
-      return this.#hosts.run(work, { ...kind, alone: attempt.alone }, watched) * PLACES + PLACE.hosts;
+      const confinement = { ...confinementOf(kind, work.module), alone: attempt.alone };
+      return this.#hosts.run(work, confinement, watched) * PLACES + PLACE.hosts;
     }
     return this.#threads.run(work, watched) * PLACES + PLACE.threads;
   }
@@ -138,10 +160,9 @@ class LocalExecutor implements Executor {
     else if (key % PLACES === PLACE.hosts) this.#hosts.abort(own, reason);
   }
 
-  // deno-lint-ignore require-await -- a module that can't be resolved rejects, and never throws
+  // deno-lint-ignore require-await -- what is wrong with the options rejects, and never throws
   async call(module: string | URL, input: Json, options?: CallOptions): Promise<Json> {
-    if (this.#stopped) throw new Error(`Cannot call ${module}: the executor has stopped`);
-    return this.#hosts.call(moduleSpecifier(module), input, options);
+    return this.#call(OWN_CODE, { module: String(module), input, options }, null);
   }
 
   room(): number {
@@ -162,6 +183,11 @@ class LocalExecutor implements Executor {
     this.#inline.stop();
     this.#threads.stop();
     await this.#hosts.stop();
+  }
+
+  async #call(caller: Caller, request: CallRequest, signal: AbortSignal | null): Promise<Json> {
+    if (this.#stopped) throw new Error(`Cannot call ${request.module}: the executor has stopped`);
+    return await callModule(this.#hosts, caller, request, signal);
   }
 
   // A relative path is resolved once, so that a later change of the working directory changes nothing.
@@ -196,6 +222,20 @@ class LocalExecutor implements Executor {
     );
     if (this.#start !== null) tell(this.#start);
   }
+}
+
+/** A caller that may do what this process may. */
+const OWN_CODE: Caller = { kind: null, module: null, permissions: undefined };
+
+function confinementOf(kind: Kind, module: string): Confinement {
+  const { permissions, memory } = kind;
+  return {
+    realm: belongsToHost(kind) ? { type: "kind", kind: kind.name } : { type: "threads" },
+    ...(permissions === undefined ? {} : { permissions }),
+    ...(memory === undefined ? {} : { memory }),
+    // What may do everything may read every module.
+    code: { modules: permissions === undefined ? [] : [module] },
+  };
 }
 
 function belongsToHost(kind: Kind): boolean {

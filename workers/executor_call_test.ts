@@ -21,7 +21,7 @@ Deno.test("call() rejects when the module passes its limit or ends its process",
   const begin = performance.now();
   const late = await assertRejects(() => f.executor.call(DOUBLE, "spin", { timeout: 200 }), Error);
   assertStringIncludes(late.message, "passed its limit of 200 ms");
-  assert(performance.now() - begin < 3000);
+  assert(performance.now() - begin < 20_000);
   await until(() => f.executor.stats().hosts === 0);
   const run = { permissions: { run: true } } as const;
   const died = await assertRejects(() => f.executor.call(DOUBLE, "die", run), Error);

@@ -60,3 +60,13 @@ Deno.test("a kind without permissions in a host process may do what the process 
     completedIn: false,
   });
 });
+
+Deno.test("a confined handler has the packages that its code imports", async () => {
+  await using f = fixture();
+  const handler = new URL("./testdata/uses_package.ts", import.meta.url);
+  assertEquals(await f.run({ handler, permissions: {} }).ended, {
+    type: "completed",
+    output: "true",
+    completedIn: false,
+  });
+});

@@ -16,6 +16,13 @@ export interface ExecutorOptions {
   readonly memoryWatchMs?: number;
   /** How long a host process is kept without work, in ms. Default 30,000. */
   readonly hostIdleMs?: number;
+  /**
+   * How many host processes that attempts share there are at once, 1 to 1,024; half as many again for what handler modules
+   * call, and for what functions and parts call; and 2 per thread with one attempt each. Two kinds never share one. What
+   * finds no place waits, outside of its timeout: an idle process ends for it, and one that is never idle takes no more
+   * work after a second. Default 4 per thread, at least 8.
+   */
+  readonly hosts?: number;
   /** Above how long a stand-still of the main loop is logged while functions run in it, in ms. Default 5,000. */
   readonly standstillMs?: number;
   /** Takes a line that a handler printed, prefixed with kind and job id. Default writes it to standard output. */
@@ -36,6 +43,7 @@ export const EXECUTOR_OPTIONS: Readonly<Record<keyof ExecutorOptions, true>> = {
   graceMs: true,
   memoryWatchMs: true,
   hostIdleMs: true,
+  hosts: true,
   standstillMs: true,
   output: true,
   config: true,

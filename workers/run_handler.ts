@@ -37,10 +37,21 @@ export async function runHandler(
   }
 }
 
+/** What a called module's default export is given beside its input. */
+export type PlainContext = Pick<AttemptContext, "signal">;
+
 /** Calls the default export of a called module: plain input, plain output of at most 4 MiB. Never rejects. */
-export async function runPlain(module: (input: Json) => unknown, inputText: string): Promise<AttemptOutcome> {
+export async function runPlain(
+  module: (input: Json, context: PlainContext) => unknown,
+  inputText: string,
+  context: PlainContext,
+): Promise<AttemptOutcome> {
   try {
-    const value = await module(JSON.parse(inputText));
+    const value = await module(JSON.parse(inputText), {
+      get signal() {
+        return context.signal;
+      },
+    });
     const output = value === undefined
       ? null
       : toJsonText(value, { name: "output", maxBytes: CALL_BYTES_MAX });

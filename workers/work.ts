@@ -9,7 +9,7 @@ export interface Work extends ContextJob {
   readonly args: string;
   /** Whether it gets a thread for itself. */
   readonly ownThread: boolean;
-  /** Whether the module is no handler: its default export takes the input as it is, and no context. */
+  /** Whether the module is no handler: its default export takes the input as it is, and nothing else but a signal. */
   readonly plain: boolean;
 }
 
@@ -29,14 +29,24 @@ export interface JobName {
   readonly id: string;
 }
 
+/** What a handler calls. */
+export interface CallRequest {
+  /** The module, as the handler named it. */
+  readonly module: string;
+  /** Its input. */
+  readonly input: Json;
+  /** What it may do, and for how long. */
+  readonly options: CallOptions | undefined;
+}
+
 /** What handlers do that is not an outcome, wherever they run. */
 export interface WorkSurroundings {
   /** A line for the structured log. */
   log(level: LogLevel, event: string, fields: LogFields): void;
   /** A line that a handler printed. */
   output(job: JobName, line: string): void;
-  /** A handler calls a module. */
-  call(module: string, input: Json, options: CallOptions | undefined): Promise<Json>;
+  /** The handler of this job calls a module. The call ends when the signal aborts: with the attempt, or when that must end. */
+  call(job: ContextJob, request: CallRequest, signal: AbortSignal): Promise<Json>;
   /** A thread could not be ended. */
   threadLost(job: JobName): void;
 }

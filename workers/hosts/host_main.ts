@@ -4,17 +4,18 @@
  *
  * @module
  */
-import type { Json } from "../../ports/mod.ts";
+import type { ContextJob } from "../job_context.ts";
 import { ThreadPool } from "../threads/thread_pool.ts";
 import { encodeMarkedFrames, readLines } from "./frames.ts";
+import { HostCalls } from "./host_calls.ts";
 import type { HostCommand, HostReport, HostSetup } from "./protocol.ts";
 
 class HostMain {
   #token: string;
   #pool: ThreadPool;
   #keys = new Map<number, number>();
-  #calls = new Map<number, PromiseWithResolvers<Json>>();
-  #callCount = 0;
+  #keyOf = new Map<ContextJob, number>();
+  #calls = new HostCalls((report) => this.#report(report));
   #reports: HostReport[] = [];
 
   constructor(setup: HostSetup) {
@@ -28,13 +29,7 @@ class HostMain {
         log: (level, event, fields) => this.#report(["log", level, event, fields]),
         output: (job, line) => this.#report(["output", job.kind, job.id, line]),
         threadLost: (job) => this.#report(["lost", job.kind, job.id]),
-        call: (module, input, options) => {
-          const call = ++this.#callCount;
-          const deferred = Promise.withResolvers<Json>();
-          this.#calls.set(call, deferred);
-          this.#report(["call", call, module, input, options ?? null]);
-          return deferred.promise;
-        },
+        call: (job, request, signal) => this.#calls.call(this.#keyOf.get(job)!, request, signal),
       },
     });
     this.#report(["ready"]);
@@ -48,10 +43,12 @@ class HostMain {
           progress: (done, note) => this.#report(["progress", key, done, note ?? null]),
           ended: (outcome) => {
             this.#keys.delete(key);
+            this.#keyOf.delete(work);
             this.#report(["ended", key, outcome]);
           },
         });
         this.#keys.set(key, poolKey);
+        this.#keyOf.set(work, key);
         break;
       }
       case "abort": {
@@ -64,14 +61,9 @@ class HostMain {
         this.#pool.check(module).then((fault) => this.#report(["checked", check, fault]));
         break;
       }
-      case "called": {
-        const [, call, ok, value] = command;
-        const deferred = this.#calls.get(call);
-        this.#calls.delete(call);
-        if (ok) deferred?.resolve(value);
-        else deferred?.reject(new Error(String(value)));
+      case "called":
+        this.#calls.called(command[1], command[2], command[3]);
         break;
-      }
       case "ping":
         this.#report(["pong"]);
         break;

@@ -1,18 +1,13 @@
-import {
-  type AttemptOutcome,
-  type CallOptions,
-  DELAY_MS_MAX,
-  InvalidOptionError,
-  type Json,
-  type Permissions,
-} from "../../ports/mod.ts";
+import type { AttemptOutcome, Json } from "../../ports/mod.ts";
 import { describeError } from "../describe_error.ts";
 import { type AbortCause, timedOut } from "../outcome.ts";
 import { Sweep } from "../sweep.ts";
 import { RestartLimit } from "../threads/restart_limit.ts";
-import type { JobName, Work, WorkObserver, WorkSurroundings } from "../work.ts";
-import { callWork } from "./call_work.ts";
+import type { CallRequest, JobName, Work, WorkObserver, WorkSurroundings } from "../work.ts";
+import type { Caller } from "./call_modules.ts";
 import { findConfigFile } from "./config_file.ts";
+import { type Confinement, type Group, type Line, newGroup, type Realm, realmName } from "./host_group.ts";
+import { HostLines, YIELD_MS } from "./host_lines.ts";
 import {
   HOST_MAIN,
   type HostDeath,
@@ -21,9 +16,9 @@ import {
   type Loaded,
   THREAD_MAIN,
 } from "./host_process.ts";
-import { ModuleCodeFinder } from "./module_code.ts";
-import { environment, permissionFlags } from "./permission_flags.ts";
+import { type ModuleCode, ModuleCodeFinder, NO_CODE } from "./module_code.ts";
 import { outcomeOfDeath } from "./outcome_of_death.ts";
+import { environment, permissionFlags } from "./permission_flags.ts";
 import { residentMemory } from "./resident_memory.ts";
 import { SilenceWatch } from "./silence_watch.ts";
 import { TaskLine } from "./task_line.ts";
@@ -42,36 +37,21 @@ export interface HostPoolOptions {
   readonly memoryWatchMs: number;
   /** How long a process is kept without work, in ms. */
   readonly idleMs: number;
+  /** How many processes that attempts share there are at once; half as many for the calls of handlers, and for own ones. */
+  readonly hosts: number;
   /** The configuration file; found when absent. */
   readonly config?: string;
   /** What handlers do beside ending. */
-  readonly surroundings: WorkSurroundings;
-}
-
-/** What decides which process an attempt runs in. */
-export interface Confinement {
-  /** What the process may do; everything when absent. */
-  readonly permissions?: Permissions;
-  /** Above how many bytes it is killed; one attempt at a time then. */
-  readonly memory?: number;
-  /** It may have killed a process: nothing runs beside it, and before it in its process only attempts of this sort. */
-  readonly alone?: boolean;
+  readonly surroundings: Omit<WorkSurroundings, "call">;
+  /** A handler in a process calls a module. */
+  readonly call: (caller: Caller, request: CallRequest, signal: AbortSignal) => Promise<Json>;
 }
 
 interface Task extends HostTask {
-  readonly confinement: Confinement;
+  readonly group: Group;
+  /** When it came, in ms of `performance.now()`. */
+  readonly cameAt: number;
   host: HostProcess | null;
-}
-
-/** Processes that are alike: same permissions, same cap. */
-interface Group {
-  readonly name: string;
-  readonly permissions: Permissions | undefined;
-  readonly memory: number | undefined;
-  /** The handler modules seen so far, whose code its processes may read. */
-  readonly modules: Set<string>;
-  /** The processes that take attempts, with what they may read. */
-  readonly hosts: Map<HostProcess, ReadonlySet<string>>;
 }
 
 const SWEEP_MS = 50;
@@ -84,7 +64,6 @@ const SILENT_MS_MAX = 30_000;
 const CHECK_MS_MAX = 35_000;
 /** How often a module is loaded in all while its processes are killed. */
 const CHECKS_MAX = 3;
-const CALL_TIMEOUT_MS = 30_000;
 /** How many attempts that run alone one process takes, one after the other: what they leave behind is soon gone. */
 const ALONE_MAX = 20;
 /** How long a process for such attempts is kept without one, in ms: they come in bursts, and seldom. */
@@ -95,35 +74,36 @@ const ALONE_LEAN_BYTES = 256 * 1024 * 1024;
 const LEAN_SHARE = 0.5;
 const MEBIBYTE = 1024 * 1024;
 
-/** Runs work in host processes, grouped by their permissions and memory cap, and kills them when they must be. */
+/** Runs work in host processes, grouped by realm, permissions and memory cap, and kills them when they must be. */
 export class HostPool {
   #options: HostPoolOptions;
   #config: string | null | undefined;
   #finder: ModuleCodeFinder | undefined;
-  #groups = new Map<string, Group>();
-  #groupOf = new Map<HostProcess, Group>();
-  #single = new Set<HostProcess>();
-  /** Of these, those for attempts that run alone, with how many each has had. */
-  #alone = new Map<HostProcess, number>();
+  #lines: HostLines;
   #tasks = new Map<number, Task>();
   #waiting = new TaskLine<Task>();
   /** Processes whose memory is being read after a job of theirs. */
   #looking = new Map<HostProcess, Promise<void>>();
   #keys = 0;
-  #limit = new RestartLimit();
+  /** By realm: those whose processes don't even start slow down nobody else's. */
+  #limits = new Map<string, RestartLimit>();
   #sweep: Sweep = new Sweep(SWEEP_MS, () => this.#look());
   #silence = new SilenceWatch();
   #memoryLookedAt = 0;
+  #changed = Promise.withResolvers<void>();
   #stopped = false;
 
   /** Makes the pool. No process is started yet. */
   constructor(options: HostPoolOptions) {
     this.#options = options;
+    const { hosts, threads } = options;
+    const calls = Math.ceil(hosts / 2);
+    this.#lines = new HostLines({ shared: hosts, single: threads * SINGLE_PER_THREAD, calls, own: calls });
   }
 
   /** How many processes there are. */
   get hosts(): number {
-    return this.#groupOf.size;
+    return this.#lines.size;
   }
 
   /** Attempts and calls that have not ended. */
@@ -131,10 +111,16 @@ export class HostPool {
     return this.#tasks.size;
   }
 
+  /** Finds the code of modules. */
+  get finder(): ModuleCodeFinder {
+    return this.#finder ??= new ModuleCodeFinder(this.#configFile());
+  }
+
   /** Runs one attempt. Returns a key for {@linkcode HostPool.abort}. */
   run(work: Work, confinement: Confinement, observer: WorkObserver): number {
     const key = ++this.#keys;
-    const task: Task = { key, work, observer, confinement, host: null };
+    const group = newGroup(confinement);
+    const task: Task = { key, work, observer, group, cameAt: performance.now(), host: null };
     this.#tasks.set(key, task);
     this.#place(task);
     return key;
@@ -150,7 +136,7 @@ export class HostPool {
       cause === "timeout" ? timedOut(task.work.timeoutMs, "it was never started") : {
         type: "released",
         reason: `told to end (${cause}) before it started`,
-        alone: task.confinement.alone === true,
+        alone: isAlone(task),
       },
     );
   }
@@ -161,16 +147,18 @@ export class HostPool {
    */
   async check(module: string, confinement: Confinement): Promise<string | null> {
     for (let times = 1;; times++) {
-      const { fault, killed } = await this.#checkOnce(module, confinement);
+      const { fault, killed } = await this.#checkOnce(module, newGroup(confinement));
       if (!killed || times === CHECKS_MAX || this.#stopped) return fault;
     }
   }
 
-  async #checkOnce(module: string, confinement: Confinement): Promise<Loaded> {
-    const group = this.#group(confinement);
+  async #checkOnce(module: string, group: Group): Promise<Loaded> {
     let host: HostProcess | undefined;
     try {
-      host = await this.#hostFor(group, module, isSingle(confinement), false, "all");
+      // It waits for a place, and for no pause of those that can't start: that is what is to be found out.
+      while ((host = await this.#hostFor(group, { pausing: false })) === undefined) {
+        await this.#changed.promise;
+      }
     } catch (error) {
       return { fault: `Cannot start a host process: ${describeError(error).message}`, killed: false };
     }
@@ -180,38 +168,13 @@ export class HostPool {
       timer = setTimeout(() => resolve({ fault, killed: false }), CHECK_MS_MAX);
     });
     try {
-      const checked = host!.check(module);
-      host!.reserved = false;
+      const checked = host.check(module);
+      host.reserved--;
       return await Promise.race([checked, late]);
     } finally {
       clearTimeout(timer);
+      host.idleSince = performance.now();
       this.#sweep.arm();
-    }
-  }
-
-  /** Runs the default export of a module on plain input. */
-  async call(module: string, input: Json, options: CallOptions = {}): Promise<Json> {
-    const timeoutMs = options.timeout ?? CALL_TIMEOUT_MS;
-    if (!(timeoutMs > 0 && timeoutMs <= DELAY_MS_MAX)) {
-      throw new InvalidOptionError("timeout", timeoutMs, `ms above 0 and at most ${DELAY_MS_MAX}`);
-    }
-    const work = callWork(module, input, timeoutMs);
-    const confinement: Confinement = { permissions: options.permissions ?? {} };
-    let outcome = await this.#outcome(work, confinement);
-    // It shared a process with what killed it; it has no side that could not be done twice, so it is done again.
-    if (outcome.type === "released" && outcome.alone) {
-      outcome = await this.#outcome(work, { ...confinement, alone: true });
-    }
-    switch (outcome.type) {
-      case "completed":
-        return outcome.output === null ? null : JSON.parse(outcome.output);
-      case "failed":
-        throw new Error(`Cannot call ${module}: ${outcome.message}`);
-      case "released":
-      case "discarded":
-        throw new Error(`Cannot call ${module}: ${outcome.reason}`);
-      case "snoozed":
-        throw new Error(`Cannot call ${module}: a called module can't snooze`);
     }
   }
 
@@ -220,23 +183,14 @@ export class HostPool {
     this.#stopped = true;
     this.#sweep.stop();
     this.#waiting.clear();
+    this.#tellChanged();
     for (const task of [...this.#tasks.values()]) {
       task.host?.tasks.delete(task.key);
-      this.#end(task, {
-        type: "released",
-        reason: "the executor stopped",
-        alone: task.confinement.alone === true,
-      });
+      this.#end(task, { type: "released", reason: "the executor stopped", alone: isAlone(task) });
     }
-    const hosts = [...this.#groupOf.keys()];
+    const hosts = this.#lines.entries().map(([host]) => host);
     for (const host of hosts) host.kill("stop");
     await Promise.all(hosts.map((host) => host.ended));
-  }
-
-  #outcome(work: Work, confinement: Confinement): Promise<AttemptOutcome> {
-    return new Promise((resolve) => {
-      this.run(work, confinement, { progress: () => {}, ended: resolve });
-    });
   }
 
   #place(task: Task): void {
@@ -247,21 +201,14 @@ export class HostPool {
   }
 
   async #tryToPlace(task: Task): Promise<void> {
-    const { confinement, work } = task;
-    const alone = confinement.alone === true;
-    const single = isSingle(confinement);
-    // Whoever calls a module waits for it in a place of its own: the call must not wait for that place.
-    const forced = work.plain ? "bound" : "no";
-    const host = await this.#hostFor(this.#group(confinement), work.module, single, alone, forced);
-    if (host !== undefined) host.reserved = false;
-    if (!this.#tasks.has(task.key)) {
-      return;
-    }
+    const host = await this.#hostFor(task.group, { pausing: true });
+    if (host !== undefined) host.reserved--;
+    if (!this.#tasks.has(task.key)) return;
     if (host === undefined) {
       this.#waiting.add(task);
     } else {
       task.host = host;
-      if (alone) this.#alone.set(host, this.#alone.get(host)! + 1);
+      host.taken++;
       host.run({
         key: task.key,
         work: task.work,
@@ -275,122 +222,127 @@ export class HostPool {
   }
 
   #placeWaiting(): void {
-    if (this.#stopped || this.#waiting.size === 0 || this.#limit.waitMs(performance.now()) > 0) return;
+    this.#tellChanged();
+    if (this.#stopped || this.#waiting.size === 0) return;
     // Thousands may wait. No more are tried than there are places, so that each look costs little.
-    let places = this.#singleMax - this.#single.size;
-    for (const host of this.#single) if (this.#isFree(host)) places++;
-    const next = this.#waiting.take(({ key, confinement }) =>
-      !this.#tasks.has(key) || !isSingle(confinement) || places-- > 0
-    );
+    const open = new Map<string, number>();
+    const started = new Map<Line, number>();
+    const next = this.#waiting.take((task) => {
+      if (!this.#tasks.has(task.key)) return true;
+      const { group } = task;
+      let places = open.get(group.name);
+      if (places === undefined) {
+        const taken = started.get(group.line) ?? 0;
+        places = this.#isPausing(group) ? 0 : this.#openPlaces(group, taken);
+        if (places > 0) started.set(group.line, taken + 1);
+        else if (!this.#isPausing(group)) this.#lines.makeRoom(group);
+      }
+      open.set(group.name, places - 1);
+      return places > 0;
+    });
     for (const task of next) if (this.#tasks.has(task.key)) this.#place(task);
   }
 
-  get #singleMax(): number {
-    return this.#options.threads * SINGLE_PER_THREAD;
+  /** How many of a group's attempts are worth a try. */
+  #openPlaces(group: Group, taken: number): number {
+    const usable = this.#lines.usable(group) !== undefined;
+    if (!group.single) return usable || this.#lines.places(group) > taken ? Infinity : 0;
+    return Math.max(usable ? 1 : 0, this.#lines.places(group) - taken);
   }
 
-  #isFree(host: HostProcess): boolean {
-    return host.tasks.size === 0 && !host.isChecking && !host.reserved && !host.retiring;
-  }
-
-  /** Another group's process that has nothing to do makes room. What waits is placed when it has ended. */
-  #endIdleSingle(): void {
-    for (const host of this.#single) if (this.#isFree(host)) return host.kill("idle");
+  #isPausing({ confinement: { realm } }: Group): boolean {
+    return (this.#limits.get(realmName(realm))?.waitMs(performance.now()) ?? 0) > 0;
   }
 
   #end(task: Task, outcome: AttemptOutcome): void {
     if (this.#tasks.delete(task.key)) task.observer.ended(outcome);
   }
 
-  #group(confinement: Confinement): Group {
-    const { permissions, memory } = confinement;
-    const name = JSON.stringify([permissions ?? null, memory ?? null]);
-    let group = this.#groups.get(name);
-    if (group === undefined) {
-      group = { name, permissions, memory, modules: new Set(), hosts: new Map() };
-      this.#groups.set(name, group);
-    }
-    return group;
-  }
-
-  /** A process for the module. Undefined while none may be started, unless that is `forced`: the bound, or all. */
-  async #hostFor(
-    group: Group,
-    module: string,
-    single: boolean,
-    alone: boolean,
-    forced: "no" | "bound" | "all",
-  ): Promise<HostProcess | undefined> {
+  /** A process for the group. Undefined while none may be started. */
+  async #hostFor(group: Group, { pausing }: { pausing: boolean }): Promise<HostProcess | undefined> {
     // Its own path is what would be started again: the program and not Deno, over and over.
     if (Deno.build.standalone) throw new Error("a compiled program has no Deno to start");
-    group.modules.add(module);
-    const modules = new Set(group.modules);
-    const code = group.permissions === undefined
-      ? { paths: [], hosts: [] }
-      : await this.#codeFinder().find([HOST_MAIN.href, THREAD_MAIN.href, ...modules]);
-    if (single) await Promise.all(this.#looking.values());
+    const code = await this.#codeOf(group.confinement);
+    if (group.single) await Promise.all(this.#looking.values());
     if (this.#stopped) throw new Error("the executor has stopped");
-    for (const [host, readable] of group.hosts) {
-      if (host.retiring || this.#single.has(host) !== single || this.#alone.has(host) !== alone) continue;
-      if (single && (host.tasks.size > 0 || host.isChecking || host.reserved)) continue;
-      if (group.permissions === undefined || readable.has(module)) {
-        host.reserved = single;
-        return host;
+    let host = this.#lines.usable(group);
+    if (host === undefined) {
+      if (pausing && this.#isPausing(group)) return undefined;
+      if (this.#lines.places(group) === 0) {
+        this.#lines.makeRoom(group);
+        return undefined;
       }
-      // It may not read this module's code. A new process that may takes its place.
-      host.retiring = true;
+      host = this.#startHost(group, code);
     }
-    if (forced !== "all" && this.#limit.waitMs(performance.now()) > 0) return undefined;
-    if (forced === "no" && single && this.#single.size >= this.#singleMax) {
-      this.#endIdleSingle();
-      return undefined;
-    }
-    const host = this.#startHost(group, permissionFlags(group.permissions, code), single, alone);
-    group.hosts.set(host, modules);
-    host.reserved = single;
+    host.reserved++;
     return host;
   }
 
-  #startHost(group: Group, permissions: readonly string[], single: boolean, alone: boolean): HostProcess {
+  async #codeOf({ permissions, code }: Confinement): Promise<ModuleCode> {
+    if (permissions === undefined) return NO_CODE;
+    const found = await this.finder.find([HOST_MAIN.href, THREAD_MAIN.href, ...code.modules]);
+    return { ...found, paths: [...found.paths, ...(code.paths ?? [])] };
+  }
+
+  #startHost(group: Group, code: ModuleCode): HostProcess {
     const { threads, jobsPerThread, graceMs, completion, surroundings } = this.#options;
+    const { permissions, memory, realm, code: { hosts: remote = [] } } = group.confinement;
     const config = this.#configFile();
-    const flags = [...permissions, ...(config === null ? ["--no-config"] : ["--config", config])];
-    if (group.memory !== undefined) {
-      flags.push(`--v8-flags=--max-old-space-size=${Math.max(1, Math.floor(group.memory / MEBIBYTE))}`);
+    const flags = [
+      ...permissionFlags(permissions, { ...code, remote, storage: realmName(realm) }),
+      ...(config === null ? ["--no-config"] : ["--config", config]),
+    ];
+    if (memory !== undefined) {
+      flags.push(`--v8-flags=--max-old-space-size=${Math.max(1, Math.floor(memory / MEBIBYTE))}`);
     }
-    const setup = { threads: single ? 1 : threads, jobsPerThread, graceMs, completion };
+    const setup = { threads: group.single ? 1 : threads, jobsPerThread, graceMs, completion };
     const host: HostProcess = new HostProcess({
       flags,
-      environment: environment(group.permissions, readVariable),
+      environment: environment(permissions, readVariable),
       setup,
+      kind: "kind" in realm ? realm.kind : "",
       surroundings,
     }, {
       died: (host, death) => this.#died(host, death),
       ended: (host) => this.#taskEnded(host),
       threadLost: (host, job) => this.#threadLost(host, job),
+      call: (_host, { work }, request, signal) => this.#call(group.confinement, work, request, signal),
     });
-    this.#groupOf.set(host, group);
-    if (single) this.#single.add(host);
-    if (alone) this.#alone.set(host, 0);
+    this.#lines.add(host, group);
     this.#sweep.arm();
     return host;
   }
 
+  /** The process is believed in nothing: who calls follows from what it was started for. */
+  async #call(
+    { realm, permissions }: Confinement,
+    work: Work,
+    request: CallRequest,
+    signal: AbortSignal,
+  ): Promise<Json> {
+    if (realm.type === "calls" || realm.type === "own") {
+      throw new Error("A called module can't call another one");
+    }
+    return await this.#options.call({ kind: work.kind, module: work.module, permissions }, request, signal);
+  }
+
   #taskEnded(host: HostProcess): void {
     if (host.tasks.size > 0) return;
-    if (host.retiring || this.#alone.get(host) === ALONE_MAX) host.kill("idle");
-    else if (this.#alone.has(host) || this.#groupOf.get(host)?.memory !== undefined) {
+    const group = this.#lines.groupOf(host);
+    const alone = group?.confinement.alone === true;
+    if (host.retiring || host.yieldsSince > 0 || alone && host.taken >= ALONE_MAX) host.kill("idle");
+    else if (alone || group?.confinement.memory !== undefined) {
       this.#looking.set(host, this.#freeIfLean(host));
     }
   }
 
   // What the last job left behind is not to be charged to the next one.
   async #freeIfLean(host: HostProcess): Promise<void> {
-    host.reserved = true;
-    const cap = this.#groupOf.get(host)?.memory ?? Infinity;
-    const lean = Math.min(cap * LEAN_SHARE, this.#alone.has(host) ? ALONE_LEAN_BYTES : Infinity);
+    host.reserved++;
+    const { memory = Infinity, alone } = this.#lines.groupOf(host)!.confinement;
+    const lean = Math.min(memory * LEAN_SHARE, alone === true ? ALONE_LEAN_BYTES : Infinity);
     const bytes = await residentMemory(host.pid);
-    host.reserved = false;
+    host.reserved--;
     this.#looking.delete(host);
     if (bytes === null || bytes > lean) host.kill("idle");
     this.#placeWaiting();
@@ -414,24 +366,28 @@ export class HostPool {
   }
 
   #died(host: HostProcess, death: HostDeath): void {
-    const group = this.#groupOf.get(host);
-    const single = this.#single.has(host);
-    group?.hosts.delete(host);
-    this.#groupOf.delete(host);
-    this.#single.delete(host);
-    this.#alone.delete(host);
-    if (!death.wasReady && death.killed === null) this.#limit.died(performance.now());
-    if (death.killed === null) {
+    const group = this.#lines.remove(host);
+    if (!death.wasReady && death.killed === null && group !== undefined) {
+      this.#limitOf(group.confinement.realm).died(performance.now());
+    }
+    if (death.killed === null || death.killed === "garbled") {
       this.#options.surroundings.log("error", "a host process died", { pid: host.pid, error: death.message });
     }
     for (const { key } of [...host.tasks.values()]) {
       const task = this.#tasks.get(key);
       if (task === undefined) continue;
-      const placement = { single, alone: task.confinement.alone === true, memory: group?.memory };
-      this.#end(task, outcomeOfDeath(death, placement));
+      const { single, confinement: { memory } } = task.group;
+      this.#end(task, outcomeOfDeath(death, { single, alone: isAlone(task), memory }));
     }
     host.tasks.clear();
     this.#placeWaiting();
+  }
+
+  #limitOf(realm: Realm): RestartLimit {
+    const name = realmName(realm);
+    let limit = this.#limits.get(name);
+    if (limit === undefined) this.#limits.set(name, limit = new RestartLimit());
+    return limit;
   }
 
   #look(): boolean {
@@ -439,21 +395,38 @@ export class HostPool {
     this.#silence.look(now);
     const watchesMemory = now - this.#memoryLookedAt >= this.#options.memoryWatchMs;
     if (watchesMemory) this.#memoryLookedAt = now;
-    for (const [host, group] of [...this.#groupOf]) {
-      const idle = host.tasks.size === 0 && !host.isChecking && !host.reserved;
+    this.#makeYield(now);
+    for (const [host, { confinement: { memory, alone } }] of this.#lines.entries()) {
+      const leaves = host.retiring || host.yieldsSince > 0;
       if (host.killAt > 0 && now >= host.killAt) host.kill("recycle");
-      else if (idle && (host.retiring || now - host.idleSince > this.#idleMs(host))) host.kill("idle");
+      else if (host.isIdle && (leaves || now - host.idleSince > this.#idleMs(alone))) host.kill("idle");
       else if (this.#silence.silentMs(host.heardAt) > SILENT_MS_MAX) host.kill("silent");
       else if (this.#silence.silentMs(host.heardAt) > PING_MS) host.ping();
-      if (watchesMemory && group.memory !== undefined) this.#watchMemory(host, group.memory);
+      if (watchesMemory && memory !== undefined) this.#watchMemory(host, memory);
     }
     this.#placeWaiting();
-    return this.#groupOf.size > 0 || this.#waiting.size > 0;
+    return this.#lines.size > 0 || this.#waiting.size > 0;
   }
 
-  #idleMs(host: HostProcess): number {
+  /** Processes with one attempt each are free again when it ends; those that are shared may never be idle. */
+  #makeYield(now: number): void {
+    const first = new Map<Line, Task>();
+    for (const task of this.#waiting) {
+      const { line } = task.group;
+      if (!first.has(line) && this.#tasks.has(task.key) && !this.#isPausing(task.group)) {
+        first.set(line, task);
+      }
+    }
+    for (const line of ["shared", "calls", "own"] as const) {
+      const task = first.get(line);
+      if (task === undefined) this.#lines.endYielding(line);
+      else if (now - task.cameAt >= YIELD_MS) this.#lines.makeYield(task.group, now);
+    }
+  }
+
+  #idleMs(alone: boolean | undefined): number {
     const { idleMs } = this.#options;
-    return this.#alone.has(host) ? Math.min(idleMs, ALONE_IDLE_MS) : idleMs;
+    return alone === true ? Math.min(idleMs, ALONE_IDLE_MS) : idleMs;
   }
 
   async #watchMemory(host: HostProcess, cap: number): Promise<void> {
@@ -463,19 +436,19 @@ export class HostPool {
     else if (host.tasks.size === 0 && bytes > cap * LEAN_SHARE) host.retiring = true;
   }
 
+  #tellChanged(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+
   #configFile(): string | null {
     if (this.#config === undefined) this.#config = this.#options.config ?? findConfigFile();
     return this.#config;
   }
-
-  #codeFinder(): ModuleCodeFinder {
-    return this.#finder ??= new ModuleCodeFinder(this.#configFile());
-  }
 }
 
-// Its process has no other attempt beside it.
-function isSingle({ alone, memory }: Confinement): boolean {
-  return alone === true || memory !== undefined;
+function isAlone({ group: { confinement } }: Task): boolean {
+  return confinement.alone === true;
 }
 
 function readVariable(name: string): string | undefined {

@@ -1,7 +1,9 @@
 import { fileURLToPath } from "node:url";
 import type { AttemptOutcome, Json } from "../../ports/mod.ts";
+import { describeError } from "../describe_error.ts";
 import type { AbortCause } from "../outcome.ts";
-import type { JobName, Work, WorkObserver, WorkSurroundings } from "../work.ts";
+import type { CallRequest, JobName, Work, WorkObserver, WorkSurroundings } from "../work.ts";
+import { CallsOfHost } from "./calls_of_host.ts";
 import { encodeFrames, readLines } from "./frames.ts";
 import type { HostCommand, HostReport, HostSetup } from "./protocol.ts";
 
@@ -18,8 +20,10 @@ export interface HostStart {
   readonly environment: Record<string, string> | null;
   /** What it is told first. */
   readonly setup: Omit<HostSetup, "token">;
+  /** The kind that it runs jobs of; empty when several share it. */
+  readonly kind: string;
   /** What its handlers do beside ending. */
-  readonly surroundings: WorkSurroundings;
+  readonly surroundings: Omit<WorkSurroundings, "call">;
 }
 
 /** One attempt in a host process. */
@@ -63,6 +67,8 @@ export interface HostObserver {
   ended(host: HostProcess): void;
   /** A thread in it could not be ended. */
   threadLost(host: HostProcess, job: JobName): void;
+  /** An attempt in it calls a module. */
+  call(host: HostProcess, task: HostTask, request: CallRequest, signal: AbortSignal): Promise<Json>;
 }
 
 const STDERR_KEPT = 4096;
@@ -79,8 +85,14 @@ export class HostProcess {
   retiring = false;
   /** When it is killed whatever runs in it, in ms of `performance.now()`; 0 for never. */
   killAt = 0;
-  /** Whether an attempt is on its way to it. */
-  reserved = false;
+  /** How many attempts are on their way to it. */
+  reserved = 0;
+  /** How many attempts it was given. */
+  taken = 0;
+  /** Since when it takes no more attempts for others' sake, in ms of `performance.now()`; 0 when it does. */
+  yieldsSince = 0;
+  /** When it was started. */
+  readonly startedAt: number = performance.now();
   /** Since when it has had no attempt. */
   idleSince: number = performance.now();
   /** When it last told anything. */
@@ -98,7 +110,9 @@ export class HostProcess {
   #flushDue = false;
   #checks = new Map<number, (loaded: Loaded) => void>();
   #checkCount = 0;
+  #calls: CallsOfHost;
   #killed: KillReason | null = null;
+  #spoilt: string | null = null;
   #stderr = "";
   #ended: Promise<void>;
 
@@ -106,6 +120,10 @@ export class HostProcess {
   constructor(start: HostStart, observer: HostObserver) {
     this.#start = start;
     this.#observer = observer;
+    this.#calls = new CallsOfHost({
+      call: (task, request, signal) => observer.call(this, task, request, signal),
+      answer: (call, ok, value) => this.#tell(["called", call, ok, value]),
+    });
     const main = HOST_MAIN.protocol === "file:" ? fileURLToPath(HOST_MAIN) : HOST_MAIN.href;
     this.#child = new Deno.Command(Deno.execPath(), {
       args: ["run", "--quiet", ...start.flags, main],
@@ -133,6 +151,21 @@ export class HostProcess {
     return this.#checks.size > 0;
   }
 
+  /** Whether nothing runs in it or is on its way to it. */
+  get isIdle(): boolean {
+    return this.tasks.size === 0 && !this.isChecking && this.reserved === 0;
+  }
+
+  /** Whether it is idle, and may be given something. */
+  get isFree(): boolean {
+    return this.isIdle && !this.retiring;
+  }
+
+  /** Whether it was killed, and its end is on its way. */
+  get isKilled(): boolean {
+    return this.#killed !== null;
+  }
+
   /** Gives it an attempt. */
   run(task: HostTask): void {
     this.tasks.set(task.key, task);
@@ -141,6 +174,7 @@ export class HostProcess {
 
   /** Aborts an attempt's signal. */
   abort(key: number, cause: AbortCause): void {
+    this.#calls.end(key);
     this.#tell(["abort", key, cause]);
   }
 
@@ -169,6 +203,12 @@ export class HostProcess {
     }
   }
 
+  /** Kills it, for what it tells is not to be made use of. */
+  #spoil(why: string): void {
+    this.#spoilt ??= why;
+    this.kill("garbled");
+  }
+
   #tell(command: HostCommand): void {
     this.#outbox.push(command);
     this.#scheduleFlush();
@@ -187,7 +227,8 @@ export class HostProcess {
   }
 
   async #watch(): Promise<void> {
-    const unreadable = () => this.kill("garbled");
+    const unreadable = (error: unknown) =>
+      this.#spoil(`what it told can't be read: ${describeError(error).message}`);
     const read = [this.#readStdout().catch(unreadable), this.#readStderr().catch(unreadable)];
     const status = await this.#child.status;
     // A program that a handler started may have inherited the pipes and keep them open for as long as it lives.
@@ -200,9 +241,11 @@ export class HostProcess {
     const how = status.signal === null ? `exit code ${status.code}` : status.signal;
     const said = this.#stderr.trim().split("\n").find((line) => /error|fatal/i.test(line)) ??
       this.#stderr.trim().split("\n").at(-1);
-    const message = `its host process ended (${how})${said ? `: ${said.trim()}` : ""}`;
+    const why = this.#spoilt ?? said?.trim();
+    const message = `its host process ended (${how})${why ? `: ${why}` : ""}`;
     const outOfMemory = /out of memory|heap limit/i.test(this.#stderr);
     const killed = this.#killed === null && status.signal !== null && !outOfMemory;
+    this.#calls.endAll();
     for (const answer of this.#checks.values()) answer({ fault: message, killed });
     this.#checks.clear();
     this.#observer.died(this, { killed: this.#killed, wasReady: this.ready, outOfMemory, message });
@@ -221,7 +264,7 @@ export class HostProcess {
           report = JSON.parse(line.slice(this.#token.length));
         } catch {
           // A program that a handler started wrote into the middle of a frame. What it said is lost.
-          this.kill("garbled");
+          this.#spoil("a frame of it is no JSON");
           continue;
         }
         this.#take(report);
@@ -270,14 +313,16 @@ export class HostProcess {
         this.#observer.threadLost(this, { kind: report[1], id: report[2] });
         break;
       case "call": {
-        const [, call, module, input, options] = report;
-        const answer = (ok: boolean, value: Json) => this.#tell(["called", call, ok, value]);
-        surroundings.call(module, input, options ?? undefined).then(
-          (value) => answer(true, value),
-          (error) => answer(false, error instanceof Error ? error.message : String(error)),
-        );
+        const [, key, call, module, input, options] = report;
+        const request = { module, input, options: options ?? undefined };
+        if (!this.#calls.take(call, this.tasks.get(key), request)) {
+          this.#spoil("it made more calls than it may");
+        }
         break;
       }
+      case "endCall":
+        this.#calls.endOne(report[1]);
+        break;
       case "pong":
         break;
     }
@@ -287,6 +332,7 @@ export class HostProcess {
     const task = this.tasks.get(key);
     if (task === undefined) return;
     this.tasks.delete(key);
+    this.#calls.end(key);
     if (this.tasks.size === 0) this.idleSince = performance.now();
     // Whoever is told may give the next attempt at once, and is not to find this process fit before it is.
     this.#observer.ended(this);

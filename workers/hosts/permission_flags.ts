@@ -1,17 +1,30 @@
+import { createHash } from "node:crypto";
 import { InvalidOptionError, type Permissions } from "../../ports/mod.ts";
 import type { ModuleCode } from "./module_code.ts";
 
+/** What a process needs beside its permissions. */
+export interface Needs extends ModuleCode {
+  /** Remote hosts that it may load code from as it runs, beside those of its own code, which is at hand. */
+  readonly remote: readonly string[];
+  /** Who shares what the Cache API stores; others never see it. */
+  readonly storage: string;
+}
+
+/** A host that there is none of: with no list at all Deno lets well-known hosts in. */
+const NO_HOST = "nowhere.invalid:1";
+
 /**
- * The flags that give a process these permissions, what its own code needs, and no other. Without permissions it may do everything: its handlers
- * would run in a thread of a process that may.
+ * The flags that give a process these permissions, what its own code needs, and no other. Without permissions it may do
+ * everything: its handlers would run in a thread of a process that may. Without `import` it loads nothing over the
+ * network, no package of npm either: a name asked for at a registry tells as much as a request.
  *
  * @throws {InvalidOptionError} an entry, or a path of the code, holds a comma.
  */
-export function permissionFlags(permissions: Permissions | undefined, code: ModuleCode): string[] {
+export function permissionFlags(permissions: Permissions | undefined, needs: Needs): string[] {
   if (permissions === undefined) return ["--allow-all"];
   const flags = ["--no-prompt"];
   const { read, env } = permissions;
-  flags.push(...allow("read", read === true ? true : [...code.paths, ...(read ?? [])]));
+  flags.push(...allow("read", read === true ? true : [...needs.paths, ...(read ?? [])]));
   flags.push(...allow("write", permissions.write));
   flags.push(...allow("net", permissions.net));
   if ((permissions.denyNet ?? []).length > 0) {
@@ -23,10 +36,25 @@ export function permissionFlags(permissions: Permissions | undefined, code: Modu
   flags.push(...allow("run", permissions.run));
   flags.push(...allow("sys", permissions.sys));
   flags.push(...allow("ffi", permissions.ffi));
-  const hosts = permissions.import === true ? true : [...code.hosts, ...(permissions.import ?? [])];
-  // Absent, the flag would let well-known hosts in.
-  flags.push(...(hosts !== true && hosts.length === 0 ? ["--deny-import"] : allow("import", hosts)));
+  flags.push(...importFlags(permissions, needs));
+  flags.push(`--location=https://${storageHost(needs.storage)}/`);
   return flags;
+}
+
+function importFlags({ import: allowed }: Permissions, { hosts, remote, hasPackages }: Needs): string[] {
+  if (allowed === true) return allow("import", true);
+  const asked = [...remote, ...(allowed ?? [])];
+  const named = [...new Set([...hosts, ...asked])];
+  const flags = allow("import", named.length === 0 ? [NO_HOST] : named);
+  if (asked.length === 0) return [...flags, "--cached-only"];
+  // Packages are not governed by the list of hosts.
+  return hasPackages ? flags : [...flags, "--no-npm"];
+}
+
+/** A name of a host that nobody has, and only the same storage has. */
+function storageHost(storage: string): string {
+  const hex = createHash("sha256").update(storage).digest("hex").slice(0, 40);
+  return `${hex}.invalid`;
 }
 
 /** What every process needs of the environment: where its files are, how it reaches a registry, its time zone. */

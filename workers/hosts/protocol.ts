@@ -16,7 +16,10 @@ export interface HostSetup {
   readonly completion: string | null;
 }
 
-/** What a host process is told. `key` names an attempt. */
+/** How many calls of one host process are under way at once. The others wait in it. */
+export const CALLS_AT_ONCE_MAX = 64;
+
+/** What a host process is told. `key` names an attempt. The value of a call that failed is what `callFailure` makes of it. */
 export type HostCommand =
   | readonly [type: "run", key: number, work: Work]
   | readonly [type: "abort", key: number, cause: AbortCause]
@@ -31,7 +34,15 @@ export type HostReport =
   | readonly [type: "progress", key: number, done: number, note: string | null]
   | readonly [type: "log", level: LogLevel, event: string, fields: LogFields]
   | readonly [type: "output", kind: string, id: string, line: string]
-  | readonly [type: "call", call: number, module: string, input: Json, options: CallOptions | null]
+  | readonly [
+    type: "call",
+    key: number,
+    call: number,
+    module: string,
+    input: Json,
+    options: CallOptions | null,
+  ]
+  | readonly [type: "endCall", call: number]
   | readonly [type: "checked", check: number, fault: string | null]
   | readonly [type: "lost", kind: string, id: string]
   | readonly [type: "pong"];

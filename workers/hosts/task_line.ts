@@ -13,6 +13,11 @@ export class TaskLine<Task extends Waiting> {
     return this.#tasks.length;
   }
 
+  /** Those that wait, in order. */
+  [Symbol.iterator](): IterableIterator<Task> {
+    return this.#tasks.values();
+  }
+
   /** Puts one in line where it came: one that was tried in vain keeps its turn. */
   add(task: Task): void {
     const before = this.#tasks.findLastIndex(({ key }) => key < task.key);

@@ -40,6 +40,9 @@ class Running implements ContextSink {
   aborted: AbortCause | null = null;
   graceEndsAt = 0;
   ended = false;
+  /** Aborted when its calls must end; null while it has made none. */
+  calls: AbortController | null = null;
+  readonly #job: ContextJob;
   readonly #surroundings: WorkSurroundings;
 
   constructor(key: number, attempt: Attempt, observer: AttemptObserver, options: InlineRunnerOptions) {
@@ -58,6 +61,7 @@ class Running implements ContextSink {
       maxAttempts,
       timeoutMs: kind.timeout,
     };
+    this.#job = job;
     this.context = new AttemptContext(job, this);
   }
 
@@ -71,7 +75,11 @@ class Running implements ContextSink {
   }
 
   call(module: string, input: Json, options: CallOptions | undefined): Promise<Json> {
-    return this.#surroundings.call(module, input, options);
+    if (this.ended || this.aborted !== null) {
+      return Promise.reject(new Error(`Cannot call ${module}: the attempt is over, or was told to end`));
+    }
+    this.calls ??= new AbortController();
+    return this.#surroundings.call(this.#job, { module, input, options }, this.calls.signal);
   }
 }
 
@@ -136,11 +144,13 @@ export class InlineRunner {
     running.aborted = cause;
     running.graceEndsAt = now + this.#options.graceMs;
     running.context.abort(cause);
+    running.calls?.abort();
   }
 
   #end(running: Running, outcome: AttemptOutcome): void {
     if (running.ended) return;
     running.ended = true;
+    running.calls?.abort();
     this.#running.delete(running.key);
     running.observer.ended(outcome);
   }

@@ -1,5 +1,13 @@
 /// <reference lib="deno.worker" />
-import { discard, type Handler, type JobContext, type Json, snooze } from "../../ports/mod.ts";
+import {
+  CallNotAllowedError,
+  discard,
+  type Handler,
+  type JobContext,
+  type Json,
+  type Permissions,
+  snooze,
+} from "../../ports/mod.ts";
 
 /** One module for many tests: `args.do` says what its handler does. */
 const actions: Record<
@@ -140,11 +148,36 @@ const actions: Record<
     return "not kept";
   },
   call: (args, ctx) => {
-    const timeout = args["timeout"];
+    const { timeout, permissions } = args;
     return ctx.call(String(args["module"]), args["input"] ?? null, {
       ...(typeof timeout === "number" ? { timeout } : {}),
+      ...(permissions === undefined ? {} : { permissions: permissions as Permissions }),
     });
   },
+  callCaught: async (args, ctx) => {
+    try {
+      await ctx.call(String(args["module"]), null, { permissions: args["permissions"] as Permissions });
+      return "it was made";
+    } catch (error) {
+      if (!(error instanceof CallNotAllowedError)) throw error;
+      return [...error.beyond];
+    }
+  },
+  callMany: async (args, ctx) => {
+    const modules = args["modules"] as readonly string[];
+    return (await Promise.all(modules.map((module) => ctx.call(module, args["input"] ?? 0)))).length;
+  },
+  replaceGlobal: () => {
+    Reflect.set(globalThis, "replaced", true);
+  },
+  isReplaced: () => Reflect.get(globalThis, "replaced") === true,
+  cache: async (args) => {
+    const cache = await caches.open("shared");
+    const found = await (await cache.match("https://example.com/"))?.text();
+    if (typeof args["put"] === "string") await cache.put("https://example.com/", new Response(args["put"]));
+    return found ?? null;
+  },
+  import: async (args) => Object.keys(await import(String(args["module"]))),
   kill: () => {
     Deno.kill(Deno.pid, "SIGKILL");
   },

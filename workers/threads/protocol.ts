@@ -36,7 +36,7 @@ export const COUNTER = {
 /** Where the slots begin in the shared memory. */
 export const SLOTS_AT = 4;
 
-/** What the main side tells a thread. */
+/** What the main side tells a thread. The value of a call that failed is what `callFailure` makes of its error. */
 export type Command =
   | readonly [type: "kind", index: number, kind: string, module: string]
   | readonly [
@@ -67,7 +67,14 @@ export type Report =
   | readonly [type: "progress", key: number, done: number, note: string | undefined]
   | readonly [type: "log", level: LogLevel, event: string, fields: LogFields]
   | readonly [type: "output", kind: string, id: string, line: string]
-  | readonly [type: "call", call: number, module: string, input: Json, options: CallOptions | undefined]
+  | readonly [
+    type: "call",
+    key: number,
+    call: number,
+    module: string,
+    input: Json,
+    options: CallOptions | undefined,
+  ]
   | readonly [type: "checked", check: number, fault: string | null]
   | readonly [type: "exit", key: number | null, what: string];
 

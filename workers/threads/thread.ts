@@ -22,6 +22,8 @@ export interface Held {
   graceEndsAt: number;
   /** The number of the message that carried the abort. */
   abortMessage: number;
+  /** Aborted when its calls must end; null while it has made none. */
+  calls: AbortController | null;
 }
 
 /** What a thread is for: the pool, one queue while the pool's threads are blocked, or one job at a time. */

@@ -6,9 +6,10 @@
  */
 import type { CallOptions, Handler, Json, LogFields, LogLevel } from "../../ports/mod.ts";
 import { describeError } from "../describe_error.ts";
+import { callError } from "../call_failure.ts";
 import { AttemptContext, type ContextJob, type ContextSink } from "../job_context.ts";
 import { outcomeOfThrown } from "../outcome.ts";
-import { runHandler, runPlain } from "../run_handler.ts";
+import { type PlainContext, runHandler, runPlain } from "../run_handler.ts";
 import { currentJob, type GuardedJob, guardThread } from "./guard_thread.ts";
 import { type LoadError, loadHandler } from "./load_handler.ts";
 import { type Command, COUNTER, type Report, SLOT, SLOTS_AT, type ThreadSetup } from "./protocol.ts";
@@ -74,7 +75,7 @@ class Job implements ContextJob, GuardedJob, ContextSink {
   }
 
   call(module: string, input: Json, options: CallOptions | undefined): Promise<Json> {
-    return this.main.call(module, input, options);
+    return this.main.call(this.key, module, input, options);
   }
 }
 
@@ -234,7 +235,7 @@ class ThreadMain {
     Atomics.store(this.#shared, COUNTER.everStarted, 1);
     Atomics.store(this.#shared, COUNTER.current, job.slot + 1);
     const ending = plain
-      ? runPlain(handler as (input: Json) => unknown, args)
+      ? runPlain(handler as (input: Json, context: PlainContext) => unknown, args, job.context)
       : runHandler(handler, args, job.context);
     Atomics.store(this.#shared, COUNTER.current, 0);
     ending.then((outcome) => {
@@ -290,11 +291,11 @@ class ThreadMain {
     if (this.#jobs.get(job.key) === job) this.#jobs.delete(job.key);
   }
 
-  call(module: string, input: Json, options: CallOptions | undefined): Promise<Json> {
+  call(key: number, module: string, input: Json, options: CallOptions | undefined): Promise<Json> {
     const call = ++this.#callCount;
     const deferred = Promise.withResolvers<Json>();
     this.#calls.set(call, deferred);
-    this.report(["call", call, module, input, options]);
+    this.report(["call", key, call, module, input, options]);
     return deferred.promise;
   }
 
@@ -302,7 +303,7 @@ class ThreadMain {
     const deferred = this.#calls.get(call);
     this.#calls.delete(call);
     if (ok) deferred?.resolve(value);
-    else deferred?.reject(new Error(String(value)));
+    else deferred?.reject(callError(value));
   }
 
   report(report: Report): void {

@@ -1,4 +1,5 @@
 import type { AttemptOutcome, Json } from "../../ports/mod.ts";
+import { callFailure } from "../call_failure.ts";
 import { type AbortCause, endedByForce, outcomeAfterAbort, timedOut } from "../outcome.ts";
 import { Sweep } from "../sweep.ts";
 import type { JobName, Work, WorkObserver, WorkSurroundings } from "../work.ts";
@@ -92,6 +93,7 @@ export class ThreadPool {
       aborted: null,
       graceEndsAt: 0,
       abortMessage: 0,
+      calls: null,
     };
     this.#held.set(key, held);
     if (!work.ownThread) this.#sharing++;
@@ -260,6 +262,7 @@ export class ThreadPool {
   #end(held: Held, outcome: AttemptOutcome): void {
     if (!this.#held.delete(held.key)) return;
     if (!held.work.ownThread) this.#sharing--;
+    held.calls?.abort();
     held.observer.ended(outcome);
   }
 
@@ -334,6 +337,7 @@ export class ThreadPool {
 
   #abortIn(thread: Thread, held: Held, cause: AbortCause, now: number): void {
     held.aborted = cause;
+    held.calls?.abort();
     held.graceEndsAt = now + this.#options.graceMs;
     thread.tell(["abort", held.key, cause]);
     held.abortMessage = thread.flush();
@@ -347,16 +351,21 @@ export class ThreadPool {
 
   #call(
     thread: Thread,
-    [, call, module, input, options]: Extract<Report, readonly ["call", ...unknown[]]>,
+    [, key, call, module, input, options]: Extract<Report, readonly ["call", ...unknown[]]>,
   ): void {
+    const held = thread.held.get(key);
     const answer = (ok: boolean, value: Json): void => {
       if (thread.dead) return;
       thread.tell(["called", call, ok, value]);
       thread.flush();
     };
-    this.#options.surroundings.call(module, input, options).then(
+    if (held === undefined || held.aborted !== null) {
+      return answer(false, { message: `Cannot call ${module}: the attempt is over, or was told to end` });
+    }
+    held.calls ??= new AbortController();
+    this.#options.surroundings.call(held.work, { module, input, options }, held.calls.signal).then(
       (value) => answer(true, value),
-      (error) => answer(false, error instanceof Error ? error.message : String(error)),
+      (error) => answer(false, callFailure(error)),
     );
   }
 
