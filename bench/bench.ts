@@ -24,8 +24,8 @@ export interface BenchOptions {
   readonly quick: boolean;
   /** Only contestants whose name contains one of these; empty for all. */
   readonly only: readonly string[];
-  /** Whether the server counts statements, which takes a library that it loads when it starts. */
-  readonly countsStatements: boolean;
+  /** Whether the server counts statements, which takes a library that it loads when it starts. Default false. */
+  readonly countsStatements?: boolean;
   /** A database to use instead of an embedded one. */
   readonly url: string | null;
   /** Told what happens. */
@@ -77,7 +77,7 @@ export class Bench implements AsyncDisposable {
       ephemeral: true,
       settings: {
         ...SERVER_SETTINGS,
-        ...(options.countsStatements ? { shared_preload_libraries: "pg_stat_statements" } : {}),
+        ...(options.countsStatements === true ? { shared_preload_libraries: "pg_stat_statements" } : {}),
       },
     });
     const bench = new Bench(options, server, server.url);

@@ -12,7 +12,6 @@ for (const scenario of SCENARIOS) {
       rounds: 1,
       jobs: null,
       quick: true,
-      countsStatements: false,
       only: [LIMIT, THREADS, "Millrace, defaults"],
       url: await testDatabaseUrl(),
       say: () => {},
