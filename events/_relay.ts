@@ -64,7 +64,7 @@ export class Relay {
   #loop: Promise<void> | undefined;
   #stopping = false;
   #woken = false;
-  #wake: (() => void) | undefined;
+  #wake: ((again: boolean) => void) | undefined;
   #renewAt = -Infinity;
   #isFull = false;
 
@@ -101,7 +101,7 @@ export class Relay {
         if (payload === "left") this.#renewAt = -Infinity;
         this.#wakeUp();
       },
-      ready: () => this.#wakeUp(),
+      ready: () => this.#wakeUp(true),
     });
     this.#loop ??= this.#repeat();
   }
@@ -119,9 +119,10 @@ export class Relay {
     });
   }
 
-  #wakeUp(): void {
+  /** `again`: the database answers again, or there was a gap. */
+  #wakeUp(again = false): void {
     this.#woken = true;
-    this.#wake?.();
+    this.#wake?.(again);
   }
 
   async #repeat(): Promise<void> {
@@ -192,8 +193,8 @@ export class Relay {
     if (this.#stopping) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms);
-      this.#wake = () => {
-        if (deaf && !this.#stopping) return;
+      this.#wake = (again) => {
+        if (deaf && !again && !this.#stopping) return;
         clearTimeout(timer);
         resolve();
       };

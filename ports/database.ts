@@ -33,7 +33,10 @@ export interface TransactionOptions {
 export interface ChannelObserver {
   /** A message arrived. */
   message(payload: string): void;
-  /** Listening has begun, or begun again after a gap in which messages may have been lost: look for yourself. */
+  /**
+   * Listening has begun, or begun again after a gap in which messages may have been lost; or the database answers again
+   * after it did not, which is told where listening is not possible too. Look for yourself.
+   */
   ready(): void;
 }
 

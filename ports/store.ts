@@ -166,7 +166,7 @@ export interface Store {
    */
   signal(messages: readonly Signal[]): Promise<void>;
 
-  /** Subscribes to signals. `ready` comes when listening begins, and again after a gap. */
+  /** Subscribes to signals. */
   subscribe(observer: SignalObserver): Promise<SignalSubscription>;
 }
 
@@ -461,7 +461,10 @@ export type Signal =
 export interface SignalObserver {
   /** A signal arrived. */
   signal(signal: Signal): void;
-  /** Listening begins, or begins again after a gap: look for yourself. */
+  /**
+   * Listening begins, or begins again after a gap; or a statement succeeds after the store could not be reached, whether
+   * it can listen or not. Look for yourself: what pauses because of failures goes on at once.
+   */
   ready(): void;
 }
 

@@ -54,6 +54,9 @@ export interface HeartOptions {
   readonly log: Log;
 }
 
+/** How often it beats while that fails, in ms, each process at a pace of its own: an outage may end at any time. */
+const RETRY_MS = 500;
+
 /**
  * Renews this process's heartbeat and watches the others'.
  *
@@ -61,7 +64,8 @@ export interface HeartOptions {
  * heartbeat unchanged for `lostAfterMs` of the store's clock, beat after beat, without a gap of its own. Any failed or
  * late beat starts the watch anew, so an outage of the database, or a freeze of this process, rescues nobody.
  *
- * A process that could not renew for `lostAfterMs` is not fit: it starts no more jobs until it has renewed.
+ * A process that could not renew for `lostAfterMs` is not fit: it starts no more jobs until it has renewed, which it
+ * tries twice a second, and at once when the store answers anyone in it.
  */
 export class Heart {
   readonly #options: HeartOptions;
@@ -83,6 +87,7 @@ export class Heart {
     this.#options = options;
     this.#beats = new Ticker({
       everyMs: options.heartbeatMs,
+      retryMs: RETRY_MS * (0.75 + Math.random() / 2),
       run: () => this.#beat(),
       onError: (error, again) => this.#missed(error, again),
     });
@@ -112,6 +117,11 @@ export class Heart {
     await this.#register();
     this.#beats.start();
     this.#mending.start();
+  }
+
+  /** The store answers again, after it did not. */
+  retry(): void {
+    this.#beats.retry();
   }
 
   /** Ends. Takes the process off the record only when nothing of it is left to rescue. */

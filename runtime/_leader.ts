@@ -60,6 +60,11 @@ export class Leader {
     this.#tries.start();
   }
 
+  /** The store answers again, after it did not. */
+  retry(): void {
+    this.#tries.retry();
+  }
+
   /** Resigns, so that the next one need not wait for the lease to run out. */
   async stop(): Promise<void> {
     await this.#tries.stop();

@@ -145,6 +145,15 @@ export class Processing {
     this.#eachLane((lane) => lane.wake());
   }
 
+  /** The store answers again, after it did not, or signals may have been lost: all look for themselves. */
+  lookAll(): void {
+    this.#heart.retry();
+    this.#leader.retry();
+    this.#ticks.retry();
+    this.#purges.retry();
+    this.wakeAll();
+  }
+
   /** There is something to claim in a queue: the other processes are told, here the lane is woken without a detour. */
   ready(queue: string): void {
     this.#options.signaller.send({ type: "ready", queue });

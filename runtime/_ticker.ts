@@ -4,7 +4,9 @@ export interface TickerOptions {
   readonly run: () => Promise<number | void>;
   /** The longest pause between two runs, in ms. */
   readonly everyMs: number;
-  /** Told when a run fails, and whether the one before had failed too; the next one comes as usual. */
+  /** The longest pause after a run that failed, in ms. Default the same. */
+  readonly retryMs?: number;
+  /** Told when a run fails, and whether the one before had failed too. */
   readonly onError?: (error: unknown, again: boolean) => void;
 }
 
@@ -13,6 +15,7 @@ export class Ticker {
   readonly #options: TickerOptions;
   #stopping = false;
   #woken = false;
+  #failed = false;
   #wake: (() => void) | undefined;
   #loop: Promise<void> | undefined;
 
@@ -31,6 +34,11 @@ export class Ticker {
     this.#wake?.();
   }
 
+  /** What made a run fail may be over: one that failed is made again at once. */
+  retry(): void {
+    if (this.#failed) this.wake();
+  }
+
   /** Ends after the present run. */
   async stop(): Promise<void> {
     this.#stopping = true;
@@ -39,16 +47,16 @@ export class Ticker {
   }
 
   async #repeat(): Promise<void> {
-    let failed = false;
     while (!this.#stopping) {
       this.#woken = false;
       let pauseMs = this.#options.everyMs;
       try {
         pauseMs = Math.min(pauseMs, await this.#options.run() ?? pauseMs);
-        failed = false;
+        this.#failed = false;
       } catch (error) {
-        this.#options.onError?.(error, failed);
-        failed = true;
+        pauseMs = Math.min(pauseMs, this.#options.retryMs ?? pauseMs);
+        this.#options.onError?.(error, this.#failed);
+        this.#failed = true;
       }
       if (this.#stopping || this.#woken) continue;
       await new Promise<void>((resolve) => {

@@ -360,7 +360,7 @@ class StoreRuntime implements WorkingRuntime {
     this.#subscription ??= this.#store.subscribe({
       signal: (signal) => this.#signal(signal),
       ready: () => {
-        if (this.#phase === "working") this.#processing.wakeAll();
+        if (this.#phase === "working") this.#processing.lookAll();
         this.#waiters.lookAtAll();
       },
     }).catch((error) => {

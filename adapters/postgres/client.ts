@@ -2,6 +2,7 @@ import { connect, type Socket } from "node:net";
 import postgres from "./driver.ts";
 import { DatabaseUnavailableError } from "../../ports/errors.ts";
 import type { TxParam, TxRow } from "../../ports/tx.ts";
+import type { Contact } from "./contact.ts";
 import { translateError } from "./translate_error.ts";
 
 /** How a connection is made. */
@@ -14,6 +15,8 @@ export interface ClientOptions {
   readonly connectTimeoutMs: number;
   /** Parameters of the session, such as `synchronous_commit`. Sent when statements are prepared: poolers refuse them. */
   readonly session: Readonly<Record<string, string>>;
+  /** Told how its statements fare. */
+  readonly contact?: Contact;
   /** Told of notifications. */
   readonly onNotify?: (channel: string, payload: string) => void;
   /** Told once when the connection has broken or was ended. */
@@ -86,9 +89,13 @@ export class Client {
     const broke = Promise.withResolvers<never>();
     this.#failPending.add(broke.reject);
     try {
-      return await Promise.race([this.#send(text, params as TxParam[], options), broke.promise]);
+      const rows = await Promise.race([this.#send(text, params as TxParam[], options), broke.promise]);
+      this.#options.contact?.answered();
+      return rows;
     } catch (error) {
-      throw translateError(error);
+      const translated = translateError(error);
+      if (translated instanceof DatabaseUnavailableError) this.#options.contact?.failed();
+      throw translated;
     } finally {
       this.#failPending.delete(broke.reject);
     }

@@ -14,6 +14,7 @@ import { checkText } from "../../ports/text.ts";
 import type { TxParam, TxRow } from "../../ports/tx.ts";
 import type { Client, ClientOptions } from "./client.ts";
 import { ConnectionPool } from "./connection_pool.ts";
+import { Contact } from "./contact.ts";
 import { channelName, checkSchemaName, substitute } from "./identifiers.ts";
 import { Listener } from "./listener.ts";
 import { migrate, migrateDown, migratedTo } from "./migrate.ts";
@@ -67,10 +68,12 @@ export class PostgresDatabase implements Database {
   readonly quotedSchema: string;
   readonly #pool: ConnectionPool;
   readonly #listener: Listener | null;
+  readonly #contact: Contact;
   readonly #statements: Map<string, string> = new Map();
 
-  private constructor(options: PostgresDatabaseOptions) {
+  private constructor(options: PostgresDatabaseOptions, contact: Contact) {
     checkOptions(options);
+    this.#contact = contact;
     this.schema = options.schema ?? "millrace";
     checkSchemaName(this.schema);
     checkUrl(options.url);
@@ -89,21 +92,23 @@ export class PostgresDatabase implements Database {
       connectTimeoutMs,
       session: options.session ?? FRESH_PLANS,
     };
-    this.#pool = new ConnectionPool({ client, size, acquireTimeoutMs });
+    this.#pool = new ConnectionPool({ client: { ...client, contact }, size, acquireTimeoutMs });
     this.#listener = options.listen === "off" ? null : new Listener({
       client,
       log: options.log ?? silentLog,
       notify: (channel, payload) => this.#notifyRaw(channel, payload),
     });
+    contact.onAnswer(() => this.#listener?.retrySoon());
   }
 
   /**
-   * Makes a database of a URL. It connects at the first statement.
+   * Makes a database of a URL. It connects at the first statement. Databases that share a contact, because they are one
+   * and the same, learn of its return from each other.
    *
    * @throws {InvalidOptionError} an option is out of its range.
    */
-  static connect(options: PostgresDatabaseOptions): PostgresDatabase {
-    return new PostgresDatabase(options);
+  static connect(options: PostgresDatabaseOptions, contact: Contact = new Contact()): PostgresDatabase {
+    return new PostgresDatabase(options, contact);
   }
 
   /**
@@ -151,11 +156,19 @@ export class PostgresDatabase implements Database {
   }
 
   /** Subscribes to a channel of this schema. All subscriptions share one connection, which recovers by itself. */
-  listen(channel: string, observer: ChannelObserver): Promise<ChannelSubscription> {
-    if (this.#listener === null) {
-      return Promise.resolve({ listening: false, close: () => Promise.resolve() });
-    }
-    return this.#listener.subscribe(channelName(this.schema, channel), observer);
+  async listen(channel: string, observer: ChannelObserver): Promise<ChannelSubscription> {
+    const subscription = await this.#listener?.subscribe(channelName(this.schema, channel), observer);
+    // Also where it can't listen, or not yet.
+    const forget = this.#contact.onAnswer(() => observer.ready());
+    return {
+      get listening(): boolean {
+        return subscription?.listening === true;
+      },
+      close: async () => {
+        forget();
+        await subscription?.close();
+      },
+    };
   }
 
   /** Sends a message to a channel of this schema, at once. */

@@ -74,6 +74,12 @@ export class Listener {
     };
   }
 
+  /** The database answers again: what waits for its next try does not wait for long. */
+  retrySoon(): void {
+    if (this.#closed || this.#retry === undefined || this.#verdict === "deaf") return;
+    this.#connectIn(RETRY_MS_FIRST);
+  }
+
   /** Ends the connection and all subscriptions. Idempotent. */
   async close(): Promise<void> {
     if (this.#closed) return;
@@ -195,6 +201,7 @@ export class Listener {
   #connectIn(delayMs: number): void {
     clearTimeout(this.#retry);
     this.#retry = setTimeout(() => {
+      this.#retry = undefined;
       this.#connecting ??= this.#connect();
     }, delayMs * (0.75 + Math.random() / 2));
   }

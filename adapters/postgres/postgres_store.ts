@@ -35,6 +35,7 @@ import { findAside } from "./aside.ts";
 import { AWAKE_PAUSE_MS, AwakeMarks } from "./awake.ts";
 import { AwakeQueues } from "./awake_queues.ts";
 import { cancelJob } from "./cancel.ts";
+import { Contact } from "./contact.ts";
 import { Claimer } from "./claim.ts";
 import { completionOf } from "./completion.ts";
 import { countJobs, nextDue } from "./counts.ts";
@@ -137,20 +138,21 @@ export class PostgresStore implements Store {
     if (!Number.isInteger(poolSize)) throw new InvalidOptionError("poolSize", poolSize, "an integer");
     if (poolSize < POOL_SIZE_MIN) throw new PoolTooSmallError(poolSize, POOL_SIZE_MIN);
     const workSize = Math.min(WORK_SIZE_MAX, Math.ceil((poolSize - 2) / 2));
-    this.database = PostgresDatabase.connect({ ...options, poolSize: poolSize - 2 - workSize });
+    const contact = new Contact();
+    this.database = PostgresDatabase.connect({ ...options, poolSize: poolSize - 2 - workSize }, contact);
     this.#work = PostgresDatabase.connect({
       ...options,
       poolSize: workSize,
       listen: "off",
       session: STEADY_PLANS,
-    });
+    }, contact);
     // A heartbeat that had to wait for a connection would look like a dead process.
     this.#pulseDatabase = PostgresDatabase.connect({
       ...options,
       poolSize: 1,
       listen: "off",
       session: LIGHT_WRITES,
-    });
+    }, contact);
     this.#steps = this.#work.within(STEP_TIMEOUT_MS);
     this.#upkeep = this.database.within(UPKEEP_TIMEOUT_MS);
     this.#pulse = this.#pulseDatabase.within(PULSE_TIMEOUT_MS);

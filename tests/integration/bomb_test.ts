@@ -89,6 +89,25 @@ Deno.test("functions that were in a process when it died run one at a time besid
   for (const id of others) assertEquals((await site.until(id, "completed")).attempt, 1);
 });
 
+Deno.test("modules that were in a process when it died hold up no others, however long they take", async () => {
+  await using site = await Site.open();
+  const doomed = await site.working();
+  const ids = await Promise.all([1, 2, 3, 4, 5].map(() => site.enqueue("hold")));
+  for (const id of ids) await site.started(id);
+  doomed.signal("SIGKILL");
+  await site.working();
+  const first = await eventually(() => site.journal.starts().find(({ attempt }) => attempt === 2)?.id);
+  // One slot of five is a suspect's, for as long as it takes.
+  const others = await Promise.all(Array.from({ length: 3 }, () => site.enqueue("hold")));
+  for (const id of others) await site.started(id);
+  for (const id of await Promise.all(Array.from({ length: 20 }, () => site.enqueue("plain")))) {
+    await site.until(id, "completed");
+  }
+  assertEquals(site.journal.starts().filter(({ attempt }) => attempt === 2).map(({ id }) => id), [first]);
+  site.gate.open();
+  for (const id of [...ids, ...others]) await site.until(id, "completed");
+});
+
 Deno.test("many jobs that were in a process when it died are not claimed and put back again and again", async () => {
   for (const inline of [true, false]) {
     await using site = await Site.open({ config: { inline, concurrency: 40 } });

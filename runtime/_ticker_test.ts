@@ -1,0 +1,47 @@
+import { assert, assertEquals } from "@std/assert";
+import { Ticker } from "./_ticker.ts";
+
+Deno.test("Ticker: a run that failed comes again soon, and at once when its cause may be over", async () => {
+  const runs: number[] = [];
+  let fails = 2;
+  let again = Promise.withResolvers<void>();
+  const ticker = new Ticker({
+    everyMs: 60_000,
+    retryMs: 20,
+    run: () => {
+      runs.push(performance.now());
+      if (fails-- > 0) return Promise.reject(new Error("not yet"));
+      again.resolve();
+      return Promise.resolve();
+    },
+    onError: () => {},
+  });
+  ticker.start();
+  await again.promise;
+  assertEquals(runs.length, 3);
+  assert(runs[1]! - runs[0]! >= 15);
+  // It works: there is nothing to be made again.
+  await new Promise((resolve) => setTimeout(resolve));
+  ticker.retry();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assertEquals(runs.length, 3);
+  await ticker.stop();
+
+  again = Promise.withResolvers();
+  fails = 1;
+  const failed = Promise.withResolvers<void>();
+  const slow = new Ticker({
+    everyMs: 60_000,
+    run: () => {
+      if (fails-- > 0) return Promise.reject(new Error("not yet"));
+      again.resolve();
+      return Promise.resolve();
+    },
+    onError: () => failed.resolve(),
+  });
+  slow.start();
+  await failed.promise;
+  slow.retry();
+  await again.promise;
+  await slow.stop();
+});
