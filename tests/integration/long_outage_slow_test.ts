@@ -56,9 +56,7 @@ for (const listen of ["auto", "off"] as const) {
       proxy.restore();
       const [jobAt, eventAt] = await Promise.all([
         untilItSucceeds(() => runtime.enqueue("job", "after")),
-        untilItSucceeds(() =>
-          runtime.recorder.record({ type: "fact.told", subject: "it", data: {} })
-        ),
+        untilItSucceeds(() => runtime.recorder.record({ type: "fact.told", subject: "it", data: {} })),
       ]);
       await eventually(() => startedAt.has("after") && startedAt.has("event"), 20_000);
       assertLess(startedAt.get("after")! - jobAt, START_MS_MAX);
