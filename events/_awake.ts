@@ -9,7 +9,7 @@ const RENEW_MS = 400;
 const VALID_MS = 900;
 /** How often a marked relay looks, in ms. */
 const LOOK_MS = 20;
-/** The first look after a mark was withdrawn, in ms; each next one waits twice as long. */
+/** The first look after the start, or after a mark was withdrawn, in ms; each next one waits twice as long. */
 const AFTERMATH_MS = 25;
 
 const MARK = `
@@ -24,8 +24,8 @@ const WITHDRAW = "update {schema}.relay set awake_until = '-infinity' where owne
  *
  *     idle -- 100 events a second --> marked, looks every 20 ms -- fewer --> aftermath -- looks at growing pauses --> idle
  *
- * The aftermath is for transactions that saw the mark and commit later: one that stays open for as long again as the mark
- * has been gone is found by then, at the latest by the sweep.
+ * The aftermath is for transactions that saw the mark, or that no relay was there, and commit later: one that stays open for
+ * as long again as the mark has been gone is found by then, at the latest by the sweep.
  */
 export class AwakeMark {
   readonly #database: Database;
@@ -33,7 +33,8 @@ export class AwakeMark {
   #windowAt = performance.now();
   #count = 0;
   #markedAt: number | null = null;
-  #aftermathMs: number | null = null;
+  /** Who recorded before this relay was on record woke nobody. */
+  #aftermathMs: number | null = AFTERMATH_MS;
 
   constructor(database: Database, owner: string) {
     this.#database = database;

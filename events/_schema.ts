@@ -117,9 +117,28 @@ ${NEW_EVENT_ID.replace("create function", "create or replace function")};
 
 ${WAKE_RELAY.replace("create function", "create or replace function")}`;
 
+const wakeRelayIf = (condition: string) => `
+create or replace function {schema}.wake_relay() returns void language plpgsql as $body$
+begin
+  if ${condition} then
+    perform pg_catalog.pg_notify('{channel outbox}', '');
+  end if;
+end
+$body$`;
+
+/** Wakes nobody where no process relays. One that begins looks for itself, more than once. */
+const WAKE_WHO_LISTENS = wakeRelayIf(`(
+    select pg_catalog.bool_and(awake_until operator(pg_catalog.<=) pg_catalog.clock_timestamp()) from {schema}.relay
+  )`);
+
+const WAKE_UNLESS_AWAKE = wakeRelayIf(`not exists (
+    select from {schema}.relay where awake_until operator(pg_catalog.>) pg_catalog.clock_timestamp()
+  )`);
+
 const STEPS: readonly MigrationStep[] = [
   { version: 1, name: "create outbox", up: CREATE_OUTBOX, down: DROP_OUTBOX },
   { version: 2, name: "qualify names in functions", up: QUALIFY_NAMES, down: UNQUALIFY_NAMES },
+  { version: 3, name: "wake relays alone", up: WAKE_WHO_LISTENS, down: WAKE_UNLESS_AWAKE },
 ];
 
 /** The channel on which relays are woken. */

@@ -32,8 +32,7 @@ export interface Store {
 
   /**
    * Writes one job that is due now and has no unique key, and signals at its commit that its queue is ready: a trip less
-   * on the way to the handler than to signal afterwards. A store that knows that somebody is claiming from the queue
-   * without a pause need not signal.
+   * on the way to the handler than to signal afterwards. A store that knows that nobody needs to be woken need not signal.
    *
    * @throws {RefusedValueError} the database refused a value; nothing was stored.
    */

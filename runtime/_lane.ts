@@ -35,6 +35,8 @@ const AHEAD_SHARE_MS = 50;
 const ALWAYS_BEGIN = 2;
 /** What was claimed ahead goes back in line when nothing has started for so long, in ms: others may have room for it. */
 const HOLD_MS = 500;
+/** The second claim of a lane that begins, or goes on, in ms; each next one comes after twice the pause. */
+const LOOK_AGAIN_MS = 25;
 /** With so many ends not written, no more is claimed. */
 const BACKLOG_MAX = 5000;
 
@@ -111,6 +113,7 @@ export class Lane implements SuspectsOwner {
   /** Declared kinds of which jobs may lie aside. */
   readonly #aside = new Set<string>();
   #paused = false;
+  #workingSince = -Infinity;
   #stopping = false;
   #idle: (() => void)[] = [];
 
@@ -132,6 +135,7 @@ export class Lane implements SuspectsOwner {
 
   /** Begins to claim. */
   start(): void {
+    this.#workingSince = performance.now();
     this.#claims.start();
   }
 
@@ -167,7 +171,10 @@ export class Lane implements SuspectsOwner {
   setPaused(paused: boolean): void {
     if (paused === this.#paused) return;
     this.#paused = paused;
-    if (!paused) return this.wake();
+    if (!paused) {
+      this.#workingSince = performance.now();
+      return this.wake();
+    }
     this.#releaseHeld();
   }
 
@@ -252,8 +259,16 @@ export class Lane implements SuspectsOwner {
       this.#more = jobs.length >= limit;
       this.#take(jobs, free);
       if (this.#more || this.#aside.size > 0) continue;
-      return await store.nextDue(queue.name) ?? undefined;
+      return Math.min(await store.nextDue(queue.name) ?? Infinity, this.#lookAgainMs());
     }
+  }
+
+  /**
+   * While nobody worked the queue, and while it was paused, who enqueued woke nobody. One whose transaction stays open for as
+   * long again as this lane has been at work is found by then; beyond a poll the polls find it.
+   */
+  #lookAgainMs(): number {
+    return Math.max(performance.now() - this.#workingSince, LOOK_AGAIN_MS);
   }
 
   /** Claims from the line, and from what lies aside of one kind: each claim of another kind, until it finds no more. */

@@ -48,6 +48,7 @@ async function listen(
 Deno.test("while a queue is claimed from without a pause nobody is woken for it, and others are", () =>
   withStore(async (fixture) => {
     const { store, claim } = fixture;
+    await store.register({ id: crypto.randomUUID(), name: "others", queues: ["other", "another"] });
     const ears = await listen(fixture);
     const heard = await whileMarked(fixture, async () => {
       await ears.heardBefore();
@@ -140,3 +141,67 @@ Deno.test("what a marked process gives back is told to the others", () =>
     await store.signal([READY]);
     assertEquals(await ears.heardBefore(), [READY]);
   }, { listen: "auto" }));
+
+/** Enqueues a job in each of the ways in which one can be, and waits until what is known of the queue is asked again. */
+async function enqueueInEveryWay({ store }: StoreFixture): Promise<void> {
+  await store.database.transaction((tx) => store.insert([newJob()], tx));
+  await store.database.transaction((tx) => store.insert([newJob(), newJob()], tx));
+  await store.database.transaction((tx) =>
+    store.insert([newJob({ unique: true, args: `"${Math.random()}"` })], tx)
+  );
+  await store.database.query("select {schema}.enqueue('k')");
+  await store.insertAndSignal(newJob());
+  await store.signal([READY]);
+  await new Promise((resolve) => setTimeout(resolve, 30));
+}
+
+const WAYS = 6;
+
+Deno.test("a queue that no process works wakes nobody, and wakes again once one is on the record, dead or alive", () =>
+  withStore(async (fixture) => {
+    const { store, owner } = fixture;
+    await store.declare({ kinds: [{ name: "k", queue: "q", maxAttempts: 3 }], queues: ["q"] });
+    const ears = await listen(fixture);
+    await enqueueInEveryWay(fixture);
+    assertEquals((await ears.heardBefore()).length, WAYS);
+    await store.unregister(owner);
+    await enqueueInEveryWay(fixture);
+    assertEquals(await ears.heardBefore(), []);
+    // As a program enters itself that knows nothing of it, and dies.
+    await store.database.query(
+      `insert into {schema}.worker (id, name, queues) values (gen_random_uuid(), 'old', '["q", "other"]')`,
+    );
+    await enqueueInEveryWay(fixture);
+    assertEquals((await ears.heardBefore()).length, WAYS);
+    const [dead] = (await store.beat(owner)).owners;
+    await store.rescue(dead!.id, dead!.beat, { message: "it died" });
+    await enqueueInEveryWay(fixture);
+    assertEquals(await ears.heardBefore(), []);
+  }, { listen: "auto" }));
+
+Deno.test("a paused queue wakes nobody, and wakes again once it is resumed", () =>
+  withStore(async (fixture) => {
+    const { store } = fixture;
+    await store.declare({ kinds: [{ name: "k", queue: "q", maxAttempts: 3 }], queues: ["q"] });
+    const ears = await listen(fixture);
+    await store.pauseQueue("q");
+    await enqueueInEveryWay(fixture);
+    assertEquals(await ears.heardBefore(), []);
+    await store.resumeQueue("q");
+    await enqueueInEveryWay(fixture);
+    assertEquals((await ears.heardBefore()).length, WAYS);
+  }, { listen: "auto" }));
+
+Deno.test("where nobody is to be woken the database is not asked at each enqueue", () =>
+  withStore(async ({ store, owner }) => {
+    await store.unregister(owner);
+    const statements: string[] = [];
+    await store.database.transaction(async (tx) => {
+      const watched = {
+        unsafe: (text: string, params?: []) => (statements.push(text), tx.unsafe(text, params)),
+      };
+      await store.insert([newJob()], watched);
+      await store.insert([newJob()], watched);
+    });
+    assertEquals(statements.map((text) => text.includes("pg_notify")), [true, false]);
+  }));

@@ -1,43 +1,31 @@
-/**
- * The SQL function that enqueues, for triggers and for programs in other languages; and the tables that it reads: what
- * the running processes declare, which the database cannot know by itself. The row of a queue also says whether it is
- * paused. The checks are those of `Jobs.enqueue`, except for a kind's schema, which its handler checks.
- */
-export const CREATE_ENQUEUE: string = `
-create table {schema}.kind (
-  name text primary key,
-  queue text not null,
-  max_attempts int not null
-);
+import { silence } from "./silence.ts";
 
-create table {schema}.queue (
-  name text primary key,
-  paused_at timestamptz
-);
+const UNLESS_AWAKE = `not exists (
+    select from {schema}.awake where awake.queue = to_queue and awake.until > clock_timestamp()
+  )`;
 
-create function {schema}.args_depth(args jsonb) returns int language sql immutable strict as $body$
-  with recursive level (depth, value) as (
-    select 1, args
-    union all
-    select level.depth + 1, inner_value.value
-    from level cross join lateral (
-      select value from jsonb_each(case when jsonb_typeof(level.value) = 'object' then level.value end)
-      union all
-      select value from jsonb_array_elements(case when jsonb_typeof(level.value) = 'array' then level.value end)
-    ) as inner_value
-    where jsonb_typeof(inner_value.value) in ('object', 'array')
-  )
-  select max(depth) from level
-$body$;
+const PINNED = "\nset search_path = pg_catalog, pg_temp";
 
-create function {schema}.enqueue(
+/** How a version of the function is made. */
+interface EnqueueVersion {
+  /** `create`, or `create or replace`. */
+  readonly create: string;
+  /** Options of the function, each after a line break. */
+  readonly options: string;
+  /** Whether the queue `to_queue` must be woken. */
+  readonly mustWake: string;
+}
+
+function enqueueFunction({ create, options, mustWake }: EnqueueVersion): string {
+  return `
+${create} function {schema}.enqueue(
   kind text,
   args jsonb default 'null',
   run_at timestamptz default null,
   unique_by_args boolean default false,
   queue text default null,
   priority int default 2
-) returns bigint language plpgsql as $body$
+) returns bigint language plpgsql${options} as $body$
 #variable_conflict use_column
 declare
   declared record;
@@ -114,9 +102,7 @@ begin
   )
   returning scheduled_at into due;
 
-  if due <= clock_timestamp() and not exists (
-    select from {schema}.awake where awake.queue = to_queue and awake.until > clock_timestamp()
-  ) then
+  if due <= clock_timestamp() and ${mustWake} then
     -- The channel's name is made of the schema's, as every process makes it.
     select 'millrace_' || substr(
         encode(sha256(convert_to(namespace.nspname, 'UTF8') || '\\x00'::bytea || 'signals'::bytea), 'hex'), 1, 32)
@@ -129,6 +115,60 @@ begin
   return new_id;
 end
 $body$`;
+}
+
+/**
+ * The SQL function that enqueues, for triggers and for programs in other languages; and the tables that it reads: what
+ * the running processes declare, which the database cannot know by itself. The row of a queue also says whether it is
+ * paused. The checks are those of `Jobs.enqueue`, except for a kind's schema, which its handler checks.
+ */
+export const CREATE_ENQUEUE: string = `
+create table {schema}.kind (
+  name text primary key,
+  queue text not null,
+  max_attempts int not null
+);
+
+create table {schema}.queue (
+  name text primary key,
+  paused_at timestamptz
+);
+
+create function {schema}.args_depth(args jsonb) returns int language sql immutable strict as $body$
+  with recursive level (depth, value) as (
+    select 1, args
+    union all
+    select level.depth + 1, inner_value.value
+    from level cross join lateral (
+      select value from jsonb_each(case when jsonb_typeof(level.value) = 'object' then level.value end)
+      union all
+      select value from jsonb_array_elements(case when jsonb_typeof(level.value) = 'array' then level.value end)
+    ) as inner_value
+    where jsonb_typeof(inner_value.value) in ('object', 'array')
+  )
+  select max(depth) from level
+$body$;
+${
+  enqueueFunction({
+    create: "create",
+    options: "",
+    mustWake: UNLESS_AWAKE,
+  })
+}`;
+
+/** The function that wakes nobody for a queue that nobody works, or that is paused. */
+export const ENQUEUE_SILENTLY: string = enqueueFunction({
+  create: "create or replace",
+  options: PINNED,
+  mustWake: `(${silence("to_queue")}) is null`,
+});
+
+/** Undoes it. */
+export const ENQUEUE_ALOUD: string = enqueueFunction({
+  create: "create or replace",
+  options: PINNED,
+  mustWake: UNLESS_AWAKE,
+});
 
 /** Undoes it. */
 export const DROP_ENQUEUE: string = `

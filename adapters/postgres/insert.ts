@@ -2,6 +2,7 @@ import type { Inserted, NewJob } from "../../ports/store.ts";
 import type { Tx, TxParam, TxRow } from "../../ports/tx.ts";
 import { insertUnique } from "./insert_unique.ts";
 import { readySignal, type SignalTarget } from "./signals.ts";
+import { silence } from "./silence.ts";
 import { arrayLiteral } from "./sql_text.ts";
 import { translateError } from "./translate_error.ts";
 
@@ -40,7 +41,7 @@ const INSERT_ALIKE = `
   order by ord
   returning id`;
 
-/** The same, and wakes the queues of what is due now, except those that someone is claiming from without a pause. */
+/** The same, and wakes the queues of what is due now, except those for which nobody needs to be woken. */
 const INSERT_AND_WAKE = `
   with inserted as (
     ${INSERT_ROWS} returning id, queue, scheduled_at
@@ -48,9 +49,7 @@ const INSERT_AND_WAKE = `
     select pg_notify($7::text, signals.payload)
     from (select distinct queue from inserted where scheduled_at <= clock_timestamp()) as due
     join unnest($8::text::text[], $9::text::text[]) as signals (queue, payload) using (queue)
-    where not exists (
-      select from {schema}.awake where awake.queue = due.queue and awake.until > clock_timestamp()
-    )
+    where ${silence("due.queue")} is null
   )
   select id, (select count(*) from woken) as woken
   from inserted`;
@@ -69,13 +68,11 @@ const INSERT_ONE = `
 
 /** The same, and wakes its queue. Not every driver can read the void that pg_notify returns. */
 const INSERT_ONE_AND_WAKE = `${INSERT_ONE},
-    case
-      when scheduled_at > clock_timestamp() then 'later'
-      when exists (
-        select from {schema}.awake where awake.queue = job.queue and awake.until > clock_timestamp()
-      ) then 'awake'
-      else pg_notify($7::text, $8::text)::text
-    end as woken`;
+    coalesce(
+      case when scheduled_at > clock_timestamp() then 'later' end,
+      ${silence("job.queue")},
+      pg_notify($7::text, $8::text)::text
+    ) as woken`;
 
 /** Placeholders and values for the columns of new jobs. */
 export function columnsOf(jobs: readonly NewJob[]): TxParam[] {
@@ -127,7 +124,7 @@ export async function insertJobsIn(
   const run = runIn(tx, target);
   if (jobs.some((job) => job.unique)) return await insertUnique(run, target, jobs, true);
   if (jobs.length === 1) return [await insertAndWake(run, target, jobs[0]!)];
-  if (jobs.every(({ queue }) => target.awake.has(queue))) return await insertJobs(run, target, jobs);
+  if (jobs.every(({ queue }) => target.silent.has(queue))) return await insertJobs(run, target, jobs);
   return toInserted(await run(INSERT_AND_WAKE, [...columnsOf(jobs), ...wakeParams(target.channel, jobs)]));
 }
 
@@ -138,10 +135,10 @@ export async function insertAndWake(
   { kind, queue, priority, maxAttempts, args, runAt }: NewJob,
 ): Promise<Inserted> {
   const columns = [kind, queue, String(priority), String(maxAttempts), args, runAt];
-  if (target.awake.has(queue)) return toInserted(await run(INSERT_ONE, columns))[0]!;
+  if (target.silent.has(queue)) return toInserted(await run(INSERT_ONE, columns))[0]!;
   const rows = await run(INSERT_ONE_AND_WAKE, [...columns, target.channel, readySignal(queue)]);
   const woken = rows[0]?.woken;
-  if (woken !== "later") target.awake.note(queue, woken === "awake");
+  if (woken !== "later") target.silent.note(queue, woken !== "");
   return toInserted(rows)[0]!;
 }
 

@@ -2,6 +2,7 @@ import { TransactionConflictError } from "../../ports/errors.ts";
 import type { Inserted, NewJob } from "../../ports/store.ts";
 import type { TxRow } from "../../ports/tx.ts";
 import { columnsOf, idOf, type InsertTarget, type RunStatement, wakeParams } from "./insert.ts";
+import { silence } from "./silence.ts";
 import { arrayLiteral } from "./sql_text.ts";
 
 /**
@@ -51,9 +52,7 @@ const INSERT_UNIQUE = `
     from (select distinct queue from inserted where scheduled_at <= clock_timestamp()) as due
     join unnest($8::text::text[], $9::text::text[]) as signals (queue, payload) using (queue)
     where $7::text is not null
-      and not exists (
-        select from {schema}.awake where awake.queue = due.queue and awake.until > clock_timestamp()
-      )
+      and ${silence("due.queue")} is null
   )
   select
     given.ord::int as ord,

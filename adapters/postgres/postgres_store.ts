@@ -33,7 +33,6 @@ import type { Tx } from "../../ports/tx.ts";
 import type { StoredUpkeep, UpkeepReport } from "../../ports/upkeep.ts";
 import { findAside } from "./aside.ts";
 import { AWAKE_PAUSE_MS, AwakeMarks } from "./awake.ts";
-import { AwakeQueues } from "./awake_queues.ts";
 import { cancelJob } from "./cancel.ts";
 import { Contact } from "./contact.ts";
 import { Claimer } from "./claim.ts";
@@ -64,6 +63,7 @@ import { JOB_STEPS, JOBS_PART } from "./schema.ts";
 import { settle } from "./settle.ts";
 import { sendSignals, SIGNALS_CHANNEL, subscribeSignals } from "./signals.ts";
 import { LIGHT_WRITES, STEADY_PLANS } from "./session.ts";
+import { SilentQueues } from "./silent_queues.ts";
 import { StartMarks } from "./start_marks.ts";
 import type { Statements } from "./statements.ts";
 import { unregister } from "./unregister.ts";
@@ -162,7 +162,7 @@ export class PostgresStore implements Store {
       quotedSchema,
       statement: (text) => this.database.statement(text),
       channel: channelName(schema, SIGNALS_CHANNEL),
-      awake: new AwakeQueues(),
+      silent: new SilentQueues(),
     };
     this.#rescuer = new Rescuer(this.database.within(STEP_TIMEOUT_MS));
     this.#marks = new StartMarks(this.#pulse);
@@ -260,7 +260,7 @@ export class PostgresStore implements Store {
   async settle(_owner: string, settlements: readonly Settlement[]): Promise<Settled[]> {
     if (settlements.length === 0) return [];
     const states = await settle(this.#steps, settlements);
-    if (settlements.some(({ to }) => to === "release")) this.#target.awake.distrust();
+    if (settlements.some(({ to }) => to === "release")) this.#target.silent.distrust();
     const ended = states.includes("locked")
       ? settlements.filter((_, index) => states[index] !== "locked")
       : settlements;

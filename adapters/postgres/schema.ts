@@ -1,10 +1,11 @@
 import type { MigrationStep } from "../../ports/database.ts";
 import { CREATE_ASIDE, DROP_ASIDE } from "./aside.ts";
-import { CREATE_ENQUEUE, DROP_ENQUEUE } from "./enqueue_function.ts";
+import { CREATE_ENQUEUE, DROP_ENQUEUE, ENQUEUE_ALOUD, ENQUEUE_SILENTLY } from "./enqueue_function.ts";
 import { type MigrationSql, printMigration } from "./migrate.ts";
 import { CREATE_PERIODIC_RUNS, DROP_PERIODIC_RUNS } from "./periodic_run_step.ts";
 import { PIN_SEARCH_PATH, UNPIN_SEARCH_PATH } from "./pin_search_path.ts";
 import { CREATE_PROTOCOL, DROP_PROTOCOL } from "./protocol.ts";
+import { CREATE_LISTENING, DROP_LISTENING } from "./silence.ts";
 
 /** The name under which the steps of the job tables are recorded. */
 export const JOBS_PART: string = "jobs";
@@ -196,6 +197,12 @@ export const JOB_STEPS: readonly MigrationStep[] = [
     down: DROP_PERIODIC_RUNS,
   },
   { version: 7, name: "a line for what was put aside", up: CREATE_ASIDE, down: DROP_ASIDE },
+  {
+    version: 8,
+    name: "who listens to which queue",
+    up: `${CREATE_LISTENING};\n${ENQUEUE_SILENTLY}`,
+    down: `${ENQUEUE_ALOUD};\n${DROP_LISTENING}`,
+  },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */

@@ -1,8 +1,9 @@
 import type { ChannelSubscription } from "../../ports/database.ts";
 import type { Signal, SignalObserver, SignalSubscription } from "../../ports/store.ts";
 import type { PostgresDatabase } from "./database.ts";
-import type { AwakeQueues } from "./awake_queues.ts";
 import type { RunStatement } from "./insert.ts";
+import { silence } from "./silence.ts";
+import type { SilentQueues } from "./silent_queues.ts";
 import { arrayLiteral } from "./sql_text.ts";
 
 /** The channel of all signals of a schema. */
@@ -20,19 +21,17 @@ export interface SignalTarget {
   /** The channel, by its name in PostgreSQL. */
   readonly channel: string;
   /** The queues for which nobody needs to be woken. */
-  readonly awake: AwakeQueues;
+  readonly silent: SilentQueues;
 }
 
-/** Wakes queues, except those that someone is claiming from without a pause. */
+/** Wakes queues, except those for which nobody needs to be woken. */
 const WAKE = `
   select
     queue,
-    case
-      when exists (
-        select from {schema}.awake where awake.queue = signals.queue and awake.until > clock_timestamp()
-      ) then 'awake'
-      else pg_notify($1::text, payload)::text
-    end as woken
+    coalesce(
+      ${silence("signals.queue")},
+      pg_notify($1::text, payload)::text
+    ) as woken
   from unnest($2::text::text[], $3::text::text[]) as signals (queue, payload)`;
 
 type Packed = readonly [letter: string, value: string, kind?: string];
@@ -104,17 +103,17 @@ export function unpackSignals(payload: string): Signal[] {
 /** Sends signals to every process on the schema, but not that a queue is ready for which nobody needs to be woken. */
 export async function sendSignals(
   run: RunStatement,
-  { channel, awake }: SignalTarget,
+  { channel, silent }: SignalTarget,
   signals: readonly Signal[],
 ): Promise<void> {
-  const isReady = (signal: Signal) => signal.type === "ready" && !awake.distrusted;
+  const isReady = (signal: Signal) => signal.type === "ready" && !silent.distrusted;
   const ready = signals.flatMap((signal) => isReady(signal) && "queue" in signal ? [signal.queue] : []);
   const others = signals.filter((signal) => !isReady(signal));
-  const asleep = ready.filter((queue) => !awake.has(queue));
+  const unknown = ready.filter((queue) => !silent.has(queue));
   if (others.length > 0) await run(NOTIFY, [channel, arrayLiteral(packSignals(others))]);
-  if (asleep.length === 0) return;
-  const rows = await run(WAKE, [channel, arrayLiteral(asleep), arrayLiteral(asleep.map(readySignal))]);
-  for (const { queue, woken } of rows) awake.note(String(queue), woken === "awake");
+  if (unknown.length === 0) return;
+  const rows = await run(WAKE, [channel, arrayLiteral(unknown), arrayLiteral(unknown.map(readySignal))]);
+  for (const { queue, woken } of rows) silent.note(String(queue), woken !== "");
 }
 
 /** Subscribes to the signals of the schema. */

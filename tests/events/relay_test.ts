@@ -7,6 +7,8 @@ import {
   type Subscription,
 } from "../../mod.ts";
 import { eventually, pause } from "../conformance/eventually.ts";
+import { channelName } from "../../adapters/postgres/identifiers.ts";
+import { connectPostgres } from "../integration/support/connect.ts";
 import { TcpProxy } from "../integration/support/tcp_proxy.ts";
 import { Bus, keeping, placed } from "./support/bus.ts";
 
@@ -108,6 +110,36 @@ Deno.test("what is recorded while a relay is awake comes without a notification,
   late.resolve();
   await open.ended;
   await eventually(() => orders.got.length === count, DEADLINE_MS);
+});
+
+Deno.test("where no relay is nobody is woken; one that begins finds what is committed after that, without a notification", async () => {
+  await using bus = await Bus.open();
+  const orders = keeping("orders");
+  const runtime = bus.runtime([orders.subscription], { events: { sweepMs: 600_000 } });
+  let notified = 0;
+  const listener = connectPostgres(bus.url);
+  const channel = channelName(bus.schema, "outbox");
+  await listener.listen(channel, () => void notified++);
+  const written = Promise.withResolvers<void>();
+  const late = Promise.withResolvers<void>();
+  const ended = bus.sql.begin(async (tx) => {
+    await runtime.recorder.with(tx).record(placed(1));
+    written.resolve();
+    await late.promise;
+  });
+  await written.promise;
+  await runtime.recorder.recordMany([placed(2), placed(3)]);
+  await runtime.recorder.record(placed(4));
+  await listener.notify(channel, "mark");
+  await eventually(() => notified === 1, DEADLINE_MS);
+  await runtime.start();
+  await eventually(() => orders.got.length === 3, DEADLINE_MS);
+  late.resolve();
+  await ended;
+  await eventually(() => orders.got.length === 4, DEADLINE_MS);
+  await runtime.recorder.record(placed(5));
+  await eventually(() => notified === 2, DEADLINE_MS);
+  await listener.end();
 });
 
 Deno.test("several facts about one subject are several jobs; who coalesces gets one, of the latest", async () => {

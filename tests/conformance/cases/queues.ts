@@ -117,6 +117,38 @@ export const queueCases: readonly Case[] = [
     },
   },
   {
+    name:
+      "what was enqueued while nobody worked its queue, and is committed after somebody began, needs no poll",
+    async run(stage) {
+      const kinds = [stage.kind("k")];
+      const asking = stage.build({ kinds });
+      const { tx, commit } = await stage.begin();
+      const late = await asking.with(tx).enqueue("k", stage.act({ do: "return" }));
+      const early = await asking.enqueue("k", stage.act({ do: "return" }));
+      const working = await stage.start({ kinds, settings: SIGNALS_ALONE });
+      await stage.until(working, early, "completed", 2000);
+      await commit();
+      await stage.until(working, late, "completed", 10_000);
+    },
+  },
+  {
+    name: "what was enqueued in a paused queue, and is committed after it was resumed, needs no poll",
+    async run(stage) {
+      const kinds = [stage.kind("k")];
+      const working = await stage.start({ kinds, settings: SIGNALS_ALONE });
+      await working.pauseQueue("default");
+      const { tx, commit } = await stage.begin();
+      const late = await working.with(tx).enqueue("k", stage.act({ do: "return" }));
+      const early = await working.enqueue("k", stage.act({ do: "return" }));
+      await pause(100);
+      assertEquals((await working.get(early))!.state, "pending");
+      await working.resumeQueue("default");
+      await stage.until(working, early, "completed", 2000);
+      await commit();
+      await stage.until(working, late, "completed", 10_000);
+    },
+  },
+  {
     name: "a claimed job of a kind that is not declared here goes back uncharged, and the overview counts it",
     async run(stage) {
       const both = [stage.kind("old"), stage.kind("new")];

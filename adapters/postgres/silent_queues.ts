@@ -1,17 +1,17 @@
-/** How long an answer counts, in ms: less than the first pause of a process that has withdrawn its mark. */
+/** How long an answer counts, in ms: less than the first pause of a process that begins to work, or that has withdrawn its mark. */
 const KNOWN_MS = 20;
 
 /** How long nothing is believed after this process has given jobs back, in ms: longer than its own mark lasts. */
 const DISTRUST_MS = 1000;
 
-/** Which queues somebody was claiming from without a pause when the database was last asked. */
-export class AwakeQueues {
+/** For which queues nobody needed to be woken when the database was last asked. */
+export class SilentQueues {
   readonly #until: Map<string, number> = new Map();
   #distrustedUntil = -Infinity;
 
   /** Notes an answer. */
-  note(queue: string, isAwake: boolean): void {
-    if (isAwake) this.#until.set(queue, performance.now() + KNOWN_MS);
+  note(queue: string, isSilent: boolean): void {
+    if (isSilent) this.#until.set(queue, performance.now() + KNOWN_MS);
     else this.#until.delete(queue);
   }
 
