@@ -205,3 +205,22 @@ Deno.test("where nobody is to be woken the database is not asked at each enqueue
     });
     assertEquals(statements.map((text) => text.includes("pg_notify")), [true, false]);
   }));
+
+Deno.test("a role that may read who is awake may read who listens too, after the migration", () =>
+  withStore(async ({ store }) => {
+    const role = `reader_${crypto.randomUUID().slice(0, 8)}`;
+    await store.migrateDown(7);
+    await store.database.query(`create role ${role}`);
+    try {
+      await store.database.query(`grant select on {schema}.awake to ${role}`);
+      await store.migrate();
+      const [row] = await store.database.query(
+        "select has_table_privilege($1::text, '{schema}.listening', 'SELECT') as may",
+        [role],
+      );
+      assertEquals(row?.may, true);
+    } finally {
+      await store.database.query(`drop owned by ${role}`);
+      await store.database.query(`drop role ${role}`);
+    }
+  }));

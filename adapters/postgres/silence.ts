@@ -43,7 +43,28 @@ create trigger note_listening after insert on {schema}.worker
   for each row execute function {schema}.note_listening();
 
 insert into {schema}.listening (queue, owner)
-select distinct queue, id from {schema}.worker cross join jsonb_array_elements_text(queues) as given (queue)`;
+select distinct queue, id from {schema}.worker cross join jsonb_array_elements_text(queues) as given (queue);
+
+-- Who enqueues reads both.
+do $body$
+declare
+  reader record;
+begin
+  for reader in
+    select distinct granted.grantee
+    from pg_class cross join aclexplode(relacl) as granted
+    where oid = $name\${schema}.awake$name$::regclass
+      and granted.privilege_type = 'SELECT'
+      and granted.grantee <> relowner
+  loop
+    execute format(
+      'grant select on %s to %s',
+      $name\${schema}.listening$name$::regclass,
+      case when reader.grantee = 0 then 'public' else reader.grantee::regrole::text end
+    );
+  end loop;
+end
+$body$`;
 
 /** Undoes it. */
 export const DROP_LISTENING: string = `
