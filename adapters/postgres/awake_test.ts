@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Signal } from "../../ports/store.ts";
+import type { TxParam } from "../../ports/tx.ts";
 import { back, newJob, type StoreFixture, until, withStore } from "./fixture_test.ts";
 
 const MARKED = "select from {schema}.awake where queue = 'q' and until > clock_timestamp()";
@@ -198,7 +199,7 @@ Deno.test("where nobody is to be woken the database is not asked at each enqueue
     const statements: string[] = [];
     await store.database.transaction(async (tx) => {
       const watched = {
-        unsafe: (text: string, params?: []) => (statements.push(text), tx.unsafe(text, params)),
+        unsafe: (text: string, params: TxParam[]) => (statements.push(text), tx.unsafe(text, params)),
       };
       await store.insert([newJob()], watched);
       await store.insert([newJob()], watched);
