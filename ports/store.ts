@@ -95,6 +95,9 @@ export interface Store {
   /** Renews this process's heartbeat and reads everyone's. */
   beat(owner: string): Promise<Beat>;
 
+  /** Reads what is requested of a process: signals are hints, and not everybody who sends one may request anything. */
+  requests(owner: string): Promise<Requests>;
+
   /**
    * Puts back the jobs of a process whose heartbeat still has the value `beat`, and then forgets the process.
    * What was started has spent its attempt; what was only claimed is free. Of many it may put back some and ask to be
@@ -328,8 +331,16 @@ export interface PausedQueue {
   readonly pausedAt: string;
 }
 
-/** The answer to a heartbeat. */
-export interface Beat {
+/** What is requested of a process. */
+export interface Requests {
+  /** Its running jobs that are to be cancelled. */
+  readonly cancelRequested: readonly JobId[];
+  /** The queues that are paused, all of them. */
+  readonly pausedQueues: readonly string[];
+}
+
+/** The answer to a heartbeat, with what is requested in case a signal was lost. */
+export interface Beat extends Requests {
   /** False when this process was rescued meanwhile: it must start no more jobs and register anew. */
   readonly alive: boolean;
   /** The lowest protocol that may claim when this process's is below it: it gets no more jobs. Otherwise null. */
@@ -338,10 +349,6 @@ export interface Beat {
   readonly nowMs: number;
   /** Every process with the value of its last heartbeat, which changes at each. */
   readonly owners: readonly { readonly id: string; readonly beat: string }[];
-  /** This process's running jobs that are to be cancelled, in case the signal was lost. */
-  readonly cancelRequested: readonly JobId[];
-  /** The queues that are paused, in case the signal was lost. */
-  readonly pausedQueues: readonly string[];
 }
 
 /** What is recorded with a started job whose process died. */

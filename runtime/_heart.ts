@@ -1,10 +1,10 @@
 import {
   type Aside,
   errorText,
-  type JobId,
   type Log,
   type LogFields,
   PROTOCOL,
+  type Requests,
   type Rescued,
   type Store,
 } from "../ports/mod.ts";
@@ -46,10 +46,8 @@ export interface HeartOptions {
   readonly onRescue: (rescued: Rescued) => void;
   /** This program is too old for the schema: the process gets no more jobs, and looks after no one else's. */
   readonly onOutdated: () => void;
-  /** These queues are paused, and no others. */
-  readonly onPaused: (queues: readonly string[]) => void;
-  /** A running job of this process is to be cancelled. */
-  readonly onCancel: (id: JobId) => void;
+  /** What is requested of this process. */
+  readonly onRequests: (requests: Requests) => void;
   /** For what goes wrong. */
   readonly log: Log;
 }
@@ -140,7 +138,7 @@ export class Heart {
   }
 
   async #beat(): Promise<void> {
-    const { store, log, onFit, onRescued, onPaused, onCancel } = this.#options;
+    const { store, log, onFit, onRescued, onRequests } = this.#options;
     // Counted from before the call: the answer may have been long under way.
     const asked = performance.now();
     const beat = await store.beat(this.#owner);
@@ -157,9 +155,8 @@ export class Heart {
     }
     if (!this.#wasFit) log.info("heartbeat renewed, starting jobs again");
     this.#wasFit = true;
-    onPaused(beat.pausedQueues);
+    onRequests(beat);
     if (rested) onFit();
-    for (const id of beat.cancelRequested) onCancel(id);
     if (beat.outdatedBy !== null) return this.#retire(beat.outdatedBy);
     this.#lost = this.#watch(beat.nowMs, beat.owners);
     this.#mending.wake();

@@ -11,6 +11,7 @@ import {
   type Settlement,
   type Store,
 } from "../ports/mod.ts";
+import { GivenBack } from "./_given_back.ts";
 import { levelOf } from "./_level_of.ts";
 import { MeanDuration } from "./_mean_duration.ts";
 import { failedAfterwards, settlementOf } from "./_outcome.ts";
@@ -101,6 +102,7 @@ export class Lane implements SuspectsOwner {
   /** Suspects whose start is being recorded: each holds a slot. */
   #beginning = new Set<Suspect>();
   readonly #duration = new MeanDuration();
+  readonly #givenBack: GivenBack;
   /** Slots that the claim under way was promised. */
   #promised = 0;
   /** Whether the last claim was filled, so that there is likely more. */
@@ -119,6 +121,7 @@ export class Lane implements SuspectsOwner {
 
   constructor(options: LaneOptions) {
     this.#options = options;
+    this.#givenBack = new GivenBack(options.log);
     this.#suspects = options.suspects.line(this, options.queue.concurrency);
     this.#claims = new Ticker({
       everyMs: options.settings.pollMs,
@@ -178,10 +181,19 @@ export class Lane implements SuspectsOwner {
     this.#releaseHeld();
   }
 
-  /** A cancel was signalled. What has not started goes back, and the store ends it if the row says so too. */
+  /** The jobs that are here, running or not. */
+  *held(): Iterable<JobId> {
+    for (const { job } of this.#running) yield job.id;
+    for (const { job } of this.#beginning) yield job.id;
+    for (const jobs of [this.#buffer, this.#recorded, this.#recording]) yield* jobs.map((job) => job.id);
+    yield* this.#suspects.ids();
+  }
+
+  /** A cancel is requested. What has not started goes back, and the store ends it if the row says so too. */
   cancel(id: JobId): void {
     for (const running of this.#running) {
       if (running.job.id !== id) continue;
+      if (running.aborted) return;
       running.aborted = true;
       this.#options.executor.abort(running.key, "cancel");
       return;
@@ -466,6 +478,7 @@ export class Lane implements SuspectsOwner {
     const done = suspect === undefined ? undefined : once(() => this.#suspects.ended(suspect, ms));
     this.#settle(job, settlement, { done, refused: done, withoutOutput });
     reportAttempt(this.#options.log, { job, kind, outcome, settlement });
+    this.#givenBack.note(job, settlement, outcome.type === "released" ? outcome.reason : "aborted");
     if (this.#running.size === 0) { for (const resolve of this.#idle.splice(0)) resolve(); }
     this.#pump();
   };

@@ -6,11 +6,14 @@ import {
   type JobId,
   type Log,
   MAINTENANCE_QUEUE,
+  type Requests,
+  type Signal,
   type Store,
   type Upkeep,
   type UpkeepTask,
 } from "../ports/mod.ts";
 import { Heart } from "./_heart.ts";
+import { Hints } from "./_hints.ts";
 import { Lane } from "./_lane.ts";
 import { Leader } from "./_leader.ts";
 import type { Periodics } from "./_periodics.ts";
@@ -62,6 +65,7 @@ export class Processing {
   readonly #options: ProcessingOptions;
   readonly #settler: Settler;
   readonly #heart: Heart;
+  readonly #hints: Hints;
   readonly #leader: Leader;
   readonly #lanes: ReadonlyMap<string, Lane>;
   readonly #ticks: Ticker;
@@ -76,6 +80,7 @@ export class Processing {
     const { store, upkeep, settings, log } = options;
     const owner = () => this.#heart.owner;
     this.#heart = this.#makeHeart();
+    this.#hints = this.#makeHints();
     this.#settler = new Settler({
       store,
       owner,
@@ -165,8 +170,14 @@ export class Processing {
     this.#lanes.get(queue)?.dueIn(inMs);
   }
 
+  /** A signal came, whoever sent it. */
+  hint(signal: Signal): void {
+    this.#hints.take(signal);
+  }
+
   /** Begins nothing more of a queue, or goes on. */
   setPaused(queue: string, isPaused: boolean): void {
+    this.#hints.changed();
     this.#lanes.get(queue)?.setPaused(isPaused);
   }
 
@@ -194,6 +205,7 @@ export class Processing {
       // Ends what ignored the abort, and reports it as released.
       await executor.stop();
     }
+    this.#hints.stop();
     const drained = await this.#settler.drain(deadline.drainMs);
     if (!drained) {
       log.error("stopped with ends of runs not written, another process will rescue the jobs", {
@@ -222,12 +234,28 @@ export class Processing {
       onAside: (found) => found.forEach(({ queue, kind }) => this.wakeAside(queue, kind)),
       onRescue: (rescued) => rescued.queues.forEach((queue) => this.ready(queue)),
       onOutdated: () => this.#retire(),
-      onPaused: (paused) => {
-        for (const [queue, lane] of this.#lanes) lane.setPaused(paused.includes(queue));
-      },
-      onCancel: (id) => this.cancel(id),
+      onRequests: (requests) => this.#heed(requests),
       log,
     });
+  }
+
+  #makeHints(): Hints {
+    const { store, composition, log } = this.#options;
+    return new Hints({
+      ask: () => store.requests(this.#heart.owner),
+      act: (requests) => this.#heed(requests),
+      held: () => new Set([...this.#lanes.values()].flatMap((lane) => [...lane.held()])),
+      works: (queue) => this.#lanes.has(queue),
+      declares: (kind) => composition.kinds.has(kind),
+      wake: (queue) => this.wake(queue),
+      wakeAside: (queue, kind) => this.wakeAside(queue, kind),
+      log,
+    });
+  }
+
+  #heed({ cancelRequested, pausedQueues }: Requests): void {
+    for (const [queue, lane] of this.#lanes) lane.setPaused(pausedQueues.includes(queue));
+    for (const id of cancelRequested) this.cancel(id);
   }
 
   #makeLanes(owner: () => string): ReadonlyMap<string, Lane> {

@@ -151,6 +151,11 @@ export class SuspectLine {
     return Math.min(Math.max(ms, PAUSE_MS_MIN), PAUSE_MS_MAX);
   }
 
+  /** The jobs that wait. */
+  ids(): string[] {
+    return this.#waiting.map(({ job }) => job.id);
+  }
+
   /** Takes out those that wait: all, or one job. */
   take(id?: string): Claimed[] {
     const taken = this.#waiting.filter(({ job }) => id === undefined || job.id === id);

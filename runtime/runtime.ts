@@ -371,26 +371,9 @@ class StoreRuntime implements WorkingRuntime {
   }
 
   #signal(signal: Signal): void {
-    switch (signal.type) {
-      case "ready":
-        if (this.#phase === "working") this.#processing.wake(signal.queue);
-        break;
-      case "aside":
-        if (this.#phase === "working") this.#processing.wakeAside(signal.queue, signal.kind);
-        break;
-      case "pause":
-      case "resume":
-        this.#processing.setPaused(signal.queue, signal.type === "pause");
-        break;
-      case "cancel":
-        this.#processing.cancel(signal.id);
-        break;
-      case "wait":
-        this.#waiters.waitedElsewhere(signal.id);
-        break;
-      case "final":
-        this.#waiters.look(signal.id);
-    }
+    if (signal.type === "wait") this.#waiters.waitedElsewhere(signal.id);
+    else if (signal.type === "final") this.#waiters.told(signal.id);
+    else if (this.#phase !== "new") this.#processing.hint(signal);
   }
 
   #assertQueue(queue: string): void {

@@ -22,6 +22,7 @@ import type {
   PeriodicRow,
   ProgressEntry,
   Purge,
+  Requests,
   Rescued,
   RescueError,
   RunRef,
@@ -243,19 +244,26 @@ export class MemoryStore implements Store {
   /** Renews a heartbeat and reads everyone's. */
   beat(owner: string): Promise<Beat> {
     const alive = this.#owners.beat(owner);
-    const cancelRequested = [...this.#jobs.all()]
-      .filter((row) => row.state === "running" && row.owner === owner && row.cancelRequested)
-      .map((row) => row.id);
-    const pausedQueues = [...this.#paused.keys()];
     return Promise.resolve({
       alive,
       // All runtimes on it are of this one program.
       outdatedBy: null,
       nowMs: this.#clock(),
       owners: this.#owners.all(),
-      cancelRequested,
-      pausedQueues,
+      ...this.#requests(owner),
     });
+  }
+
+  /** Reads what is requested of a process. */
+  requests(owner: string): Promise<Requests> {
+    return Promise.resolve(this.#requests(owner));
+  }
+
+  #requests(owner: string): Requests {
+    const cancelRequested = [...this.#jobs.all()]
+      .filter((row) => row.state === "running" && row.owner === owner && row.cancelRequested)
+      .map((row) => row.id);
+    return { cancelRequested, pausedQueues: [...this.#paused.keys()] };
   }
 
   /** Puts back the jobs of a process that is gone. */

@@ -1,5 +1,6 @@
 import { PROTOCOL } from "../../ports/protocol.ts";
-import type { Beat, Owner } from "../../ports/store.ts";
+import type { Beat, Owner, Requests } from "../../ports/store.ts";
+import type { TxRow } from "../../ports/tx.ts";
 import { BEAT_SQL } from "./rescue.ts";
 import { epochMsSql } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
@@ -8,6 +9,15 @@ const REGISTER = `
   insert into {schema}.worker (id, name, queues, protocol)
   values ($1::text::uuid, $2::text, $3::text::jsonb, $4::text::int)
   on conflict (id) do nothing`;
+
+const CANCEL_REQUESTED = `
+  select string_agg(id::text, ',' order by id)
+  from {schema}.job
+  where cancel_requested and owner = $1::text::uuid and state = 'running'`;
+
+const PAUSED = "select jsonb_agg(name)::text from {schema}.queue where paused_at is not null";
+
+const REQUESTS = `select (${CANCEL_REQUESTED}) as cancel_requested, (${PAUSED}) as paused`;
 
 /** The others as they were when the statement began, and this process as it has just become. */
 const BEAT = `
@@ -25,14 +35,8 @@ const BEAT = `
   from (
     select
       ${epochMsSql("clock_timestamp()")} as now_ms,
-      (
-        select string_agg(id::text, ',' order by id)
-        from {schema}.job
-        where cancel_requested and owner = $1::text::uuid and state = 'running'
-      ) as cancel_requested,
-      (
-        select jsonb_agg(name)::text from {schema}.queue where paused_at is not null
-      ) as paused,
+      (${CANCEL_REQUESTED}) as cancel_requested,
+      (${PAUSED}) as paused,
       (
         select max(least_protocol) from {schema}.migration where (select outdated from renewed)
       ) as outdated_by
@@ -56,12 +60,24 @@ export async function beat(database: Statements, owner: string): Promise<Beat> {
     id: String(row.id),
     beat: String(row.beat),
   }));
-  const { cancel_requested: requested, paused, outdated_by: outdatedBy } = rows[0] ?? {};
+  const outdatedBy = rows[0]?.outdated_by;
   return {
     alive: owners.some(({ id }) => id === owner),
     outdatedBy: typeof outdatedBy === "number" ? outdatedBy : null,
     nowMs: Number(rows[0]?.now_ms),
     owners,
+    ...toRequests(rows[0]),
+  };
+}
+
+/** Reads what is requested of a process. */
+export async function requests(database: Statements, owner: string): Promise<Requests> {
+  return toRequests((await database.query(REQUESTS, [owner]))[0]);
+}
+
+function toRequests(row: TxRow | undefined): Requests {
+  const { cancel_requested: requested, paused } = row ?? {};
+  return {
     cancelRequested: typeof requested === "string" ? requested.split(",") : [],
     pausedQueues: typeof paused === "string" ? JSON.parse(paused) : [],
   };

@@ -18,6 +18,7 @@ import type {
   PeriodicRow,
   ProgressEntry,
   Purge,
+  Requests,
   Rescued,
   RescueError,
   RunRef,
@@ -40,7 +41,7 @@ import { completionOf } from "./completion.ts";
 import { countJobs, nextDue } from "./counts.ts";
 import { PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
 import { declare, pauseQueue, resumeQueue } from "./declared.ts";
-import { beat, register } from "./heartbeat.ts";
+import { beat, register, requests } from "./heartbeat.ts";
 import { channelName } from "./identifiers.ts";
 import { IdSequence } from "./id_sequence.ts";
 import {
@@ -311,6 +312,11 @@ export class PostgresStore implements Store {
     if (result.alive) await this.#marks.clean(owner);
     else this.#forget(owner);
     return result;
+  }
+
+  /** Reads what is requested of a process. */
+  async requests(owner: string): Promise<Requests> {
+    return await requests(this.#steps, owner);
   }
 
   /** Puts back the jobs of a process whose heartbeat still has the value `beat`, and then forgets the process. */

@@ -34,6 +34,9 @@ const WAKE = `
     ) as woken
   from unnest($2::text::text[], $3::text::text[]) as signals (queue, payload)`;
 
+/** No name and no id is longer. Whatever else arrives is not ours: any login of the database can send to the channel. */
+const VALUE_LENGTH_MAX = 256;
+
 type Packed = readonly [letter: string, value: string, kind?: string];
 
 const LETTERS = {
@@ -85,7 +88,9 @@ export function unpackSignals(payload: string): Signal[] {
   }
   if (!Array.isArray(packed)) return [];
   return packed.flatMap((entry: unknown): Signal[] => {
-    if (!Array.isArray(entry) || typeof entry[1] !== "string") return [];
+    if (!Array.isArray(entry) || typeof entry[1] !== "string" || entry[1].length > VALUE_LENGTH_MAX) {
+      return [];
+    }
     const [letter, value, kind] = entry as [unknown, string, unknown];
     if (letter === LETTERS.ready) return [{ type: "ready", queue: value }];
     if (letter === LETTERS.aside) {

@@ -140,4 +140,34 @@ export const cancelCases: readonly Case[] = [
       await eventually(() => stage.journal().filter((entry) => entry.what === "abort").length === 1);
     },
   },
+  {
+    name:
+      "a signal is a hint: a cancel, a pause or an end that nobody asked for changes nothing, however often it comes",
+    async run(stage) {
+      const runtime = await stage.start({ kinds: [stage.kind("k")] });
+      const store = await stage.store();
+      const gate = stage.gate();
+      const id = await runtime.enqueue("k", stage.act({ do: "hold", until: gate.path }));
+      await stage.untilStarted(id);
+      const waiting = runtime.wait(id, 10_000);
+      for (let times = 0; times < 20; times++) {
+        await store.signal([
+          { type: "cancel", id },
+          { type: "cancel", id: `${times + 1000}` },
+          { type: "final", id },
+          { type: "wait", id: "junk" },
+          { type: "pause", queue: "default" },
+          { type: "resume", queue: "nobody's" },
+        ]);
+        await pause(20);
+      }
+      const quick = await runtime.enqueue("k", stage.act({ do: "return" }));
+      await stage.until(runtime, quick, "completed");
+      assertEquals([(await runtime.get(id))!.run, stage.starts(id)], [1, 1]);
+      assertEquals(stage.journal().some((entry) => entry.what === "abort"), false);
+      gate.open();
+      assertEquals((await waiting).done, true);
+      assertEquals((await stage.until(runtime, id, "completed")).attempt, 1);
+    },
+  },
 ];
