@@ -1,4 +1,12 @@
-import type { Database, EventId, EventKeeper } from "../ports/mod.ts";
+import {
+  type Database,
+  errorText,
+  type EventId,
+  type EventKeeper,
+  inHalves,
+  type Log,
+  type SweepPosition,
+} from "../ports/mod.ts";
 
 /** The most rows of one step. */
 const STEP_MAX = 1000;
@@ -35,23 +43,41 @@ export interface RetentionOptions {
   readonly retentionMs: number;
   /** Whoever may still need some. */
   readonly keepers: readonly EventKeeper[];
+  /** How far the sweeps before have come. */
+  readonly position: SweepPosition;
   /** Ends it between two steps. */
   readonly signal: AbortSignal;
+  /** Tells of events that can't be deleted. */
+  readonly log: Log;
 }
+
+const START = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Deletes events that were fanned out longer ago than retention says, in bounded steps. What waits, what is poisoned and
  * what a keeper still needs stays. Resolves to how many were deleted.
  */
 export async function deleteOld(options: RetentionOptions): Promise<number> {
-  const { database, retentionMs, keepers, signal } = options;
+  const { database, retentionMs, keepers, position, signal, log } = options;
+  const sweep = position.begin();
   let deleted = 0;
-  for (let after = "00000000-0000-0000-0000-000000000000"; !signal.aborted;) {
+  for (let after = sweep.after ?? START; !signal.aborted;) {
     const rows = await database.query(OLD, [after, retentionMs, STEP_MAX]);
     const due = rows.filter((row) => row.is_due === true).map((row) => String(row.id));
-    if (due.length > 0) deleted += await deleteStep(database, keepers, due);
-    if (rows.length < STEP_MAX) break;
-    after = String(rows.at(-1)!.id);
+    const { done, refused } = await inHalves(due, (ids) => deleteStep(database, keepers, ids));
+    deleted += done;
+    for (const { item, error } of refused) {
+      log.error("an old event can't be deleted: the others are, it is tried again later", {
+        eventId: item,
+        error: errorText(error),
+      });
+    }
+    after = rows.length === 0 ? after : String(rows.at(-1)!.id);
+    sweep.reached(after);
+    if (rows.length < STEP_MAX) {
+      sweep.end();
+      break;
+    }
   }
   return deleted;
 }

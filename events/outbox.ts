@@ -1,22 +1,23 @@
-import type {
-  Alert,
-  Backlog,
-  Composition,
-  Database,
-  EventDetail,
-  EventFilter,
-  EventId,
-  Events,
-  EventSummary,
-  Inspector,
-  Jobs,
-  Json,
-  Log,
-  Receipt,
-  Recorder,
-  Registrar,
-  Service,
-  Upkeep,
+import {
+  type Alert,
+  type Backlog,
+  type Composition,
+  type Database,
+  type EventDetail,
+  type EventFilter,
+  type EventId,
+  type Events,
+  type EventSummary,
+  type Inspector,
+  type Jobs,
+  type Json,
+  type Log,
+  type Receipt,
+  type Recorder,
+  type Registrar,
+  type Service,
+  SweepPosition,
+  type Upkeep,
 } from "../ports/mod.ts";
 import { alertsOf } from "./_alerts.ts";
 import { warnOfOldCaptures } from "./_captures.ts";
@@ -55,6 +56,7 @@ export class Outbox implements Events, Service {
   readonly #options: OutboxOptions;
   readonly #settings: EventSettings;
   readonly #receipts: Receipts;
+  readonly #swept = new SweepPosition();
   #relay: Relay | undefined;
 
   /** Connects nothing and begins nothing. */
@@ -140,11 +142,11 @@ export class Outbox implements Events, Service {
   }
 
   async #deleteOld(signal: AbortSignal): Promise<Json> {
-    const { database, composition } = this.#options;
+    const { database, composition, log } = this.#options;
     const { retentionMs } = this.#settings;
-    return {
-      deleted: await deleteOld({ database, retentionMs, keepers: composition().eventKeepers, signal }),
-    };
+    const keepers = composition().eventKeepers;
+    const position = this.#swept;
+    return { deleted: await deleteOld({ database, retentionMs, keepers, position, signal, log }) };
   }
 }
 

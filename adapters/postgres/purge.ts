@@ -1,7 +1,7 @@
 import { errorText } from "../../ports/error_text.ts";
+import { inHalves } from "../../ports/in_halves.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Purge } from "../../ports/store.ts";
-import { inHalves } from "./in_halves.ts";
 import { ScanPosition } from "./scan_position.ts";
 import { arrayLiteral, isoSql } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";

@@ -1,4 +1,13 @@
-import type { Database, EventKeeper, Handler } from "../../ports/mod.ts";
+import {
+  type Database,
+  errorText,
+  type EventKeeper,
+  type Handler,
+  inHalves,
+  type Log,
+  SweepPosition,
+  type TxRow,
+} from "../../ports/mod.ts";
 import type { WebhookSettings } from "./settings.ts";
 
 /** The name of the periodic that deletes old deliveries. */
@@ -6,11 +15,14 @@ export const RETENTION_PERIODIC = "webhooks.retention";
 
 const STEP = 1000;
 
-/** Walks the deliveries in the order in which they were made. What waits for longer than anything may is nobody's. */
+/**
+ * Walks the deliveries in the order in which they were made. What waits for longer than anything may is nobody's. One from a
+ * time when the clock was ahead ends no walk.
+ */
 const OLD = `
   select
     seq::text, message_id::text, queued_at::text,
-    created_at < clock_timestamp() - $2::float8 * interval '1 ms' as is_old,
+    created_at not between clock_timestamp() - $2::float8 * interval '1 ms' and clock_timestamp() as is_old,
     (state <> 'waiting' and ended_at < clock_timestamp() - $2::float8 * interval '1 ms')
       or queued_at < clock_timestamp() - $3::float8 * interval '1 ms'
       or not exists (select from {schema}.webhook_endpoint where id = endpoint_id) as is_due
@@ -19,11 +31,17 @@ const OLD = `
   order by seq
   limit $4::int`;
 
-/** One that a person puts in line again just now is not deleted. */
+/** One that a person puts in line again just now is not deleted, and one that somebody holds is left for later. */
 const DELETE = `
+  with free as materialized (
+    select delivery.seq
+    from {schema}.webhook_delivery as delivery
+    join json_to_recordset($1::text::json) as given (seq bigint, queued_at timestamptz) using (seq, queued_at)
+    for update of delivery skip locked
+  )
   delete from {schema}.webhook_delivery as delivery
-  using json_to_recordset($1::text::json) as given (seq bigint, queued_at timestamptz)
-  where delivery.seq = given.seq and delivery.queued_at = given.queued_at
+  using free
+  where delivery.seq = free.seq
   returning delivery.seq`;
 
 /** Locked first: a replay that uses one of them meanwhile is seen by the statement after this one. */
@@ -45,30 +63,47 @@ const KEPT = `
   where message_id in (select value::uuid from json_array_elements_text($1::text::json)) and state = 'waiting'`;
 
 /** Deletes deliveries that ended longer ago than retention says, with the messages that nothing refers to any more. */
-export function retentionHandler(database: Database, settings: WebhookSettings): Handler {
+export function retentionHandler(database: Database, settings: WebhookSettings, log: Log): Handler {
   const { retentionMs, giveUpAfterMs } = settings;
   const abandonedMs = 2 * giveUpAfterMs + retentionMs;
+  const position = new SweepPosition();
   return async (_args, { signal }) => {
+    const sweep = position.begin();
     let deleted = 0;
-    for (let after = "0"; !signal.aborted;) {
+    for (let after = sweep.after ?? "0"; !signal.aborted;) {
       const rows = await database.query(OLD, [after, retentionMs, abandonedMs, STEP]);
       const due = rows.filter((row) => row.is_due === true);
-      if (due.length > 0) {
-        deleted += await database.transaction(async (tx) => {
-          const given = due.map(({ seq, queued_at }) => ({ seq, queued_at }));
-          const gone = await tx.unsafe(DELETE, [JSON.stringify(given)]);
-          const messages = [...new Set(due.map((row) => String(row.message_id)))];
-          const locked = await tx.unsafe(LOCK_MESSAGES, [JSON.stringify(messages)]);
-          await tx.unsafe(DELETE_MESSAGES, [JSON.stringify(locked.map((row) => row.id))]);
-          return gone.length;
+      const { done, refused } = await inHalves(due, (part) => deleteStep(database, part));
+      deleted += done;
+      for (const { item, error } of refused) {
+        log.error("an old delivery can't be deleted: the others are, it is tried again later", {
+          seq: String(item.seq),
+          error: errorText(error),
         });
       }
-      const last = rows.at(-1);
-      if (rows.length < STEP || last?.is_old !== true) break;
-      after = String(last.seq);
+      const lastOld = rows.findLast((row) => row.is_old === true);
+      if (lastOld !== undefined) {
+        after = String(lastOld.seq);
+        sweep.reached(after);
+      }
+      if (rows.length < STEP || rows.at(-1)!.is_old !== true) {
+        sweep.end();
+        break;
+      }
     }
     return { deleted };
   };
+}
+
+async function deleteStep(database: Database, due: readonly TxRow[]): Promise<number> {
+  return await database.transaction(async (tx) => {
+    const given = due.map(({ seq, queued_at }) => ({ seq, queued_at }));
+    const gone = await tx.unsafe(DELETE, [JSON.stringify(given)]);
+    const messages = [...new Set(due.map((row) => String(row.message_id)))];
+    const locked = await tx.unsafe(LOCK_MESSAGES, [JSON.stringify(messages)]);
+    await tx.unsafe(DELETE_MESSAGES, [JSON.stringify(locked.map((row) => row.id))]);
+    return gone.length;
+  });
 }
 
 /** What waits for its delivery keeps its event. */

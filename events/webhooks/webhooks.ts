@@ -315,7 +315,7 @@ export class Webhooks {
             everyMs: RETENTION_MS,
             failing: "old webhook deliveries not deleted, trying again",
           }),
-          retentionHandler(database, settings),
+          retentionHandler(database, settings, log),
         ),
       }, {
         name: JOBLESS_PERIODIC,

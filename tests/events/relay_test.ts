@@ -3,7 +3,9 @@ import {
   captureChanges,
   EventNotFoundError,
   EventNotPoisonedError,
+  type LogFields,
   type PostgresRuntime,
+  silentLog,
   type Subscription,
 } from "../../mod.ts";
 import { eventually, pause } from "../conformance/eventually.ts";
@@ -381,6 +383,41 @@ Deno.test("retention deletes what was fanned out long ago, and neither what wait
   };
   await eventually(async () => (await left()).old === undefined, DEADLINE_MS);
   assertEquals(await left(), { kept: 3, poisoned: 3, young: 3 });
+});
+
+Deno.test("an old event that can't be deleted, and one that is held, keep no other from being deleted", async () => {
+  await using bus = await Bus.open();
+  const said: unknown[] = [];
+  const log = {
+    ...silentLog,
+    error: (_event: string, fields?: LogFields) => void said.push(fields?.eventId),
+  };
+  const options = { events: { retentionMs: 0, purgeMs: 200 }, log };
+  const runtime = bus.runtime([keeping("orders").subscription], options);
+  const id = (n: number) => `00000000-0000-7000-8000-${String(n).padStart(12, "0")}`;
+  await bus.sql.unsafe(`
+    insert into ${bus.schema}.outbox (id, type, subject, fanned_out_at, fanout)
+    select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'x.y', n::text, now() - interval '1 min', '{}'
+    from generate_series(1, 1500) as n;
+    create function ${bus.schema}.keep() returns trigger language plpgsql as $$
+    begin raise exception 'this one stays'; end $$;
+    create trigger keep before delete on ${bus.schema}.outbox for each row when (old.subject = '7')
+    execute function ${bus.schema}.keep()`);
+  const holder = await bus.sql.reserve();
+  await holder.unsafe(`begin; select from ${bus.schema}.outbox where subject = '9' for update`);
+  const left = async () => {
+    const rows = await bus.sql.unsafe(`select id::text from ${bus.schema}.outbox order by id limit 3`);
+    return JSON.stringify(rows.map((row) => row.id));
+  };
+  try {
+    await runtime.start();
+    await eventually(async () => await left() === JSON.stringify([id(7), id(9)]), DEADLINE_MS);
+  } finally {
+    await holder.unsafe("rollback");
+    holder.release();
+  }
+  await eventually(async () => await left() === JSON.stringify([id(7)]), DEADLINE_MS);
+  assertEquals(new Set(said), new Set([id(7)]));
 });
 
 Deno.test("a program without events takes no part, and one whose outbox is missing does not start", async () => {

@@ -1,8 +1,4 @@
-import {
-  ConnectionTimeoutError,
-  DatabaseUnavailableError,
-  TransactionConflictError,
-} from "../../ports/errors.ts";
+import { ConnectionTimeoutError, DatabaseUnavailableError, TransactionConflictError } from "./errors.ts";
 
 /** So many refused in a row, and none that was not: then it is hardly the items' fault. */
 const REFUSED_MAX = 16;

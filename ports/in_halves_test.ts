@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { DatabaseUnavailableError } from "../../ports/errors.ts";
+import { DatabaseUnavailableError } from "./errors.ts";
 import { inHalves } from "./in_halves.ts";
 
 const items = Array.from({ length: 1000 }, (_, n) => n);
