@@ -27,7 +27,10 @@ const CLAIM = `
     from {schema}.outbox
     where fanned_out_at is null and poisoned_at is null
       and seq > $1::text::bigint
-      and (retry_at is null or retry_at <= clock_timestamp())
+      and (
+        retry_at is null
+        or retry_at not between clock_timestamp() and clock_timestamp() + $5::float8 * interval '1 ms'
+      )
       and $2::text::bigint = (select max(version) from {schema}.subscription_set)
     order by seq
     limit $3::int
@@ -85,9 +88,17 @@ export interface BatchContext {
   readonly version: string;
 }
 
-/** Claims the events after a place; their rows are locked until the transaction ends. */
-export async function claimBatch(tx: Transaction, version: string, after: string): Promise<ClaimedEvent[]> {
-  return (await tx.unsafe(CLAIM, [after, version, BATCH_MAX, TEXT_MAX])).map(claimedEvent);
+/**
+ * Claims the events after a place; their rows are locked until the transaction ends. One that is to be tried again in more
+ * than `retryMsMax` is not left alone: that was set while the clock was ahead.
+ */
+export async function claimBatch(
+  tx: Transaction,
+  version: string,
+  after: string,
+  retryMsMax: number,
+): Promise<ClaimedEvent[]> {
+  return (await tx.unsafe(CLAIM, [after, version, BATCH_MAX, TEXT_MAX, retryMsMax])).map(claimedEvent);
 }
 
 /** Whether a batch left off where it was full. */

@@ -21,6 +21,11 @@ export function backoffMs(failures: number, settings: EventSettings): number {
   return Math.min(settings.backoffMs * 2 ** Math.min(failures - 1, 20), settings.backoffMaxMs);
 }
 
+/** No pause of any process is longer, in ms, whatever settings it has while a deploy rolls. */
+export function retryMsMax({ backoffMaxMs }: EventSettings): number {
+  return Math.max(10 * backoffMaxMs, 10 * 60_000);
+}
+
 /** Notes that an event could not be fanned out. Resolves to in how many ms it is tried again; null when never. */
 export async function noteFailure(
   database: Database,

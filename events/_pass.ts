@@ -1,7 +1,7 @@
 import { errorText, type Log } from "../ports/mod.ts";
 import { type BatchContext, claimBatch, type ClaimedEvent, claimOne, fanOut, isFull } from "./_batch.ts";
 import { type ClaimPosition, START } from "./_claim_position.ts";
-import { noteFailure } from "./_failures.ts";
+import { noteFailure, retryMsMax } from "./_failures.ts";
 import type { Turn } from "./_in_order.ts";
 import { isBadValue, isOutage } from "./_outage.ts";
 import type { EventSettings } from "./settings.ts";
@@ -51,7 +51,7 @@ export async function pass(options: PassOptions): Promise<PassResult> {
       const began = performance.now();
       // In order means that what was committed late, and lies behind, goes first.
       isLook = hint.isLook || isInTurn;
-      claimed = await claimBatch(tx, version, isLook ? START : hint.after);
+      claimed = await claimBatch(tx, version, isLook ? START : hint.after, retryMsMax(options.settings));
       position.note(isLook, performance.now() - began, claimed.at(-1)?.seq);
       const batch = claimed.filter((event) => event.failures === 0);
       if (batch.length === 0) return;

@@ -135,10 +135,21 @@ const WAKE_UNLESS_AWAKE = wakeRelayIf(`not exists (
     select from {schema}.relay where awake_until operator(pg_catalog.>) pg_catalog.clock_timestamp()
   )`);
 
+/** A mark holds for a second: one that runs for longer is from a time when the clock was ahead. */
+const DISTRUST_MARKS = wakeRelayIf(`(
+    select pg_catalog.bool_and(
+      awake_until operator(pg_catalog.<=) pg_catalog.clock_timestamp()
+        or awake_until operator(pg_catalog.>)
+          (pg_catalog.clock_timestamp() operator(pg_catalog.+) '1 minute'::pg_catalog.interval)
+    )
+    from {schema}.relay
+  )`);
+
 const STEPS: readonly MigrationStep[] = [
   { version: 1, name: "create outbox", up: CREATE_OUTBOX, down: DROP_OUTBOX },
   { version: 2, name: "qualify names in functions", up: QUALIFY_NAMES, down: UNQUALIFY_NAMES },
   { version: 3, name: "wake relays alone", up: WAKE_WHO_LISTENS, down: WAKE_UNLESS_AWAKE },
+  { version: 4, name: "distrust marks to come", up: DISTRUST_MARKS, down: WAKE_WHO_LISTENS },
 ];
 
 /** The channel on which relays are woken. */

@@ -16,10 +16,12 @@ const NEWEST = `
 
 const KNOWN = "select from {schema}.subscription_set where fingerprint = $1::text limit 1";
 
-/** Whether a process lives that relays the set of this fingerprint. */
+/** Whether a process lives that relays the set of this fingerprint. A time to come says nothing: the clock was ahead. */
 const LIVES = `
   select from {schema}.relay
-  where fingerprint = $1::text and renewed_at > clock_timestamp() - $2::float8 * interval '1 ms'
+  where fingerprint = $1::text
+    and renewed_at > clock_timestamp() - $2::float8 * interval '1 ms'
+    and renewed_at <= clock_timestamp() + $2::float8 * interval '1 ms'
   limit 1`;
 
 const PUBLISH = `
@@ -33,8 +35,10 @@ const RENEW = `
   on conflict (owner) do update set renewed_at = clock_timestamp()`;
 
 /** Whoever was killed is taken off the record after 20 times the time after which it counts as gone. */
-const FORGET =
-  "delete from {schema}.relay where renewed_at < clock_timestamp() - $1::float8 * interval '20 ms'";
+const FORGET = `
+  delete from {schema}.relay
+  where renewed_at not between clock_timestamp() - $1::float8 * interval '20 ms'
+    and clock_timestamp() + $1::float8 * interval '20 ms'`;
 
 const LEAVE = "delete from {schema}.relay where owner = $1::text::uuid";
 

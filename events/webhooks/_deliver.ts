@@ -13,7 +13,10 @@ const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 export function deliverHandler(tools: DeliverTools): Handler {
   return async (args, ctx) => {
     const key = keyOf(args);
-    const delivery = await tools.deliveries.load(key);
+    let delivery = await tools.deliveries.load(key);
+    if (delivery !== null && await tools.health.tookBack(delivery.endpointId, delivery.endpoint.pauseMs)) {
+      delivery = await tools.deliveries.load(key);
+    }
     if (delivery === null) throw discard(ofEndpoint(key, GONE));
     if (delivery.state === "delivered") return { delivered: true };
     if (delivery.state === "discarded") {

@@ -18,6 +18,22 @@ const LEFT = `
   from {schema}.webhook_endpoint
   where id = $1::text::uuid`;
 
+/** Takes back what can't be: a pause or a lease from a time when the clock was ahead. */
+const CORRECT = `
+  update {schema}.webhook_endpoint
+  set
+    next_probe_at = case
+      when next_probe_at <= clock_timestamp() + $2::float8 * interval '1 ms' then next_probe_at
+    end,
+    busy_until = case when busy_until <= clock_timestamp() + $3::float8 * interval '1 ms' then busy_until end,
+    failing_since = least(failing_since, clock_timestamp())
+  where id = $1::text::uuid
+    and (
+      next_probe_at > clock_timestamp() + $2::float8 * interval '1 ms'
+      or busy_until > clock_timestamp() + $3::float8 * interval '1 ms'
+    )
+  returning id`;
+
 const GIVE_BACK = `
   update {schema}.webhook_endpoint
   set busy_until = null, busy_by = null
@@ -37,7 +53,7 @@ const FAILED = `
   with before as (
     select
       id, enabled, failures,
-      coalesce(failing_since, clock_timestamp()) as failing_since,
+      least(coalesce(failing_since, clock_timestamp()), clock_timestamp()) as failing_since,
       next_probe_at > clock_timestamp() is true as pauses
     from {schema}.webhook_endpoint
     where id = $1::text::uuid and url = $7::text
@@ -72,6 +88,13 @@ const DISABLE = `
   set enabled = false, disabled_reason = $2::text
   where id = $1::text::uuid and url = $3::text and enabled
   returning id`;
+
+/** A pause is not believed when it is longer than the longest that is made by this much, in ms. */
+const BELIEVED_MARGIN_MS = 60_000;
+
+/** Nor is a lease that is so many times as long as one is, and longer than 10 minutes: two would deliver at once. */
+const BELIEVED_LEASES = 10;
+const BELIEVED_LEASE_MS_MIN = 10 * 60_000;
 
 /** How many endpoints' pauses are remembered. */
 const REMEMBERED_MAX = 10_000;
@@ -125,17 +148,25 @@ export class EndpointHealth {
     const token = crypto.randomUUID();
     const take = async () =>
       (await this.#database.query(TAKE, [endpointId, token, this.#settings.leaseMs])).length > 0;
-    if (await take()) {
-      return {
-        renew: take,
-        giveBack: async () => void await this.#database.query(GIVE_BACK, [endpointId, token]),
-      };
-    }
-    const [left] = await this.#database.query(LEFT, [endpointId]);
-    return {
-      pauseMs: Math.max(0, Number(left?.pause_ms ?? 0)),
-      busyMs: Math.max(0, Number(left?.busy_ms ?? 0)),
+    const lease: Lease = {
+      renew: take,
+      giveBack: async () => void await this.#database.query(GIVE_BACK, [endpointId, token]),
     };
+    if (await take()) return lease;
+    const [left] = await this.#database.query(LEFT, [endpointId]);
+    const pauseMs = Math.max(0, Number(left?.pause_ms ?? 0));
+    const busyMs = Math.max(0, Number(left?.busy_ms ?? 0));
+    const isPossible = pauseMs <= this.#pauseMsMax && busyMs <= this.#leaseMsMax;
+    if (!isPossible && await this.#correct(endpointId) && await take()) return lease;
+    return { pauseMs, busyMs };
+  }
+
+  /**
+   * Whether a pause was taken back because it is longer than any that is made: then the endpoint's row says something else
+   * than what was read.
+   */
+  async tookBack(endpointId: string, pauseMs: number | null): Promise<boolean> {
+    return pauseMs !== null && pauseMs > this.#pauseMsMax && await this.#correct(endpointId);
   }
 
   /**
@@ -164,6 +195,28 @@ export class EndpointHealth {
     }
     sent.count++;
     return sent.count <= this.#settings.inFlight ? pauseMs : pauseMs + Math.random() * this.#settings.probeMs;
+  }
+
+  get #pauseMsMax(): number {
+    const { probeMs, retryAfterMs, scheduleMs } = this.#settings;
+    return Math.max(probeMs, retryAfterMs, ...scheduleMs) + BELIEVED_MARGIN_MS;
+  }
+
+  get #leaseMsMax(): number {
+    return Math.max(this.#settings.leaseMs * BELIEVED_LEASES, BELIEVED_LEASE_MS_MIN);
+  }
+
+  async #correct(endpointId: string): Promise<boolean> {
+    const rows = await this.#database.query(CORRECT, [endpointId, this.#pauseMsMax, this.#leaseMsMax]);
+    if (rows.length > 0) {
+      this.#log.warn(
+        "a webhook endpoint paused, or was busy, for longer than one can: was the clock ahead?",
+        {
+          endpointId,
+        },
+      );
+    }
+    return rows.length > 0;
   }
 
   /** A delivery went well: the endpoint fails no longer. */

@@ -6,13 +6,16 @@ export const JOBLESS_PERIODIC = "webhooks.jobless";
 const STEP = 200;
 const AT_ONCE = 10;
 
-/** Who redelivers puts a delivery in line before its job: what was just put there is left alone. */
+/**
+ * Who redelivers puts a delivery in line before its job: what was just put there is left alone. What was put there when the
+ * clock was ahead is not.
+ */
 const WAITING = `
   select endpoint_id::text, seq::text, job_id
   from {schema}.webhook_delivery
   where state = 'waiting'
     and (endpoint_id, seq) > ($1::text::uuid, $2::text::bigint)
-    and queued_at < clock_timestamp() - interval '1 min'
+    and queued_at not between clock_timestamp() - interval '1 min' and clock_timestamp() + interval '1 min'
   order by endpoint_id, seq
   limit $3::int`;
 
@@ -24,7 +27,8 @@ const END = `
   where delivery.seq = given.seq
     and delivery.job_id = given.job_id
     and delivery.state = 'waiting'
-    and delivery.queued_at < clock_timestamp() - interval '1 min'
+    and delivery.queued_at
+      not between clock_timestamp() - interval '1 min' and clock_timestamp() + interval '1 min'
   returning delivery.seq`;
 
 interface Waiting {
