@@ -61,23 +61,25 @@ export async function deleteOld(options: RetentionOptions): Promise<number> {
   const { database, retentionMs, keepers, position, signal, log } = options;
   const sweep = position.begin();
   let deleted = 0;
-  for (let after = sweep.after ?? START; !signal.aborted;) {
-    const rows = await database.query(OLD, [after, retentionMs, STEP_MAX]);
-    const due = rows.filter((row) => row.is_due === true).map((row) => String(row.id));
-    const { done, refused } = await inHalves(due, (ids) => deleteStep(database, keepers, ids));
-    deleted += done;
-    for (const { item, error } of refused) {
-      log.error("an old event can't be deleted: the others are, it is tried again later", {
-        eventId: item,
-        error: errorText(error),
-      });
+  try {
+    for (let after = sweep.after ?? START; !signal.aborted;) {
+      const rows = await database.query(OLD, [after, retentionMs, STEP_MAX]);
+      const due = rows.filter((row) => row.is_due === true).map((row) => String(row.id));
+      const { done, refused } = await inHalves(due, (ids) => deleteStep(database, keepers, ids));
+      deleted += done;
+      for (const { item, error } of refused) {
+        log.error("an old event can't be deleted: the others are, it is tried again later", {
+          eventId: item,
+          error: errorText(error),
+        });
+      }
+      if (rows.length === 0) break;
+      after = String(rows.at(-1)!.id);
+      sweep.reached(after);
+      if (rows.length < STEP_MAX) break;
     }
-    after = rows.length === 0 ? after : String(rows.at(-1)!.id);
-    sweep.reached(after);
-    if (rows.length < STEP_MAX) {
-      sweep.end();
-      break;
-    }
+  } finally {
+    sweep.end();
   }
   return deleted;
 }

@@ -8,7 +8,7 @@ export interface Sweep {
   readonly after: string | null;
   /** It has come up to a place, which included. */
   reached(place: string): void;
-  /** It has come to its end. */
+  /** It has ended, wherever it was. */
   end(): void;
 }
 
@@ -18,7 +18,7 @@ export interface Sweep {
  * the ones before have deleted. So one goes on where the last one ended.
  *
  * What it left behind, because it was held or not due, is found by one that begins at the start, now and then: the longer
- * that takes, the more seldom.
+ * that takes, the more seldom. One that fails half-way is gone on with from there, or it would be all that is tried.
  */
 export class SweepPosition {
   readonly #now: () => number;
@@ -34,7 +34,7 @@ export class SweepPosition {
   begin(): Sweep {
     const begunAt = this.#now();
     const isLook = begunAt >= this.#lookAt;
-    // One that can't get to its end must not be all that is tried.
+    // Whoever begins meanwhile need not look too.
     if (isLook) this.#lookAt = begunAt + LOOK_MS_MAX;
     return {
       after: isLook ? null : this.#after,

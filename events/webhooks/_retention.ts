@@ -70,26 +70,27 @@ export function retentionHandler(database: Database, settings: WebhookSettings, 
   return async (_args, { signal }) => {
     const sweep = position.begin();
     let deleted = 0;
-    for (let after = sweep.after ?? "0"; !signal.aborted;) {
-      const rows = await database.query(OLD, [after, retentionMs, abandonedMs, STEP]);
-      const due = rows.filter((row) => row.is_due === true);
-      const { done, refused } = await inHalves(due, (part) => deleteStep(database, part));
-      deleted += done;
-      for (const { item, error } of refused) {
-        log.error("an old delivery can't be deleted: the others are, it is tried again later", {
-          seq: String(item.seq),
-          error: errorText(error),
-        });
+    try {
+      for (let after = sweep.after ?? "0"; !signal.aborted;) {
+        const rows = await database.query(OLD, [after, retentionMs, abandonedMs, STEP]);
+        const due = rows.filter((row) => row.is_due === true);
+        const { done, refused } = await inHalves(due, (part) => deleteStep(database, part));
+        deleted += done;
+        for (const { item, error } of refused) {
+          log.error("an old delivery can't be deleted: the others are, it is tried again later", {
+            seq: String(item.seq),
+            error: errorText(error),
+          });
+        }
+        const lastOld = rows.findLast((row) => row.is_old === true);
+        if (lastOld !== undefined) {
+          after = String(lastOld.seq);
+          sweep.reached(after);
+        }
+        if (rows.length < STEP || rows.at(-1)!.is_old !== true) break;
       }
-      const lastOld = rows.findLast((row) => row.is_old === true);
-      if (lastOld !== undefined) {
-        after = String(lastOld.seq);
-        sweep.reached(after);
-      }
-      if (rows.length < STEP || rows.at(-1)!.is_old !== true) {
-        sweep.end();
-        break;
-      }
+    } finally {
+      sweep.end();
     }
     return { deleted };
   };
