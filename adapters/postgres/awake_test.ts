@@ -193,6 +193,25 @@ Deno.test("a paused queue wakes nobody, and wakes again once it is resumed", () 
     assertEquals((await ears.heardBefore()).length, WAYS);
   }, { listen: "auto" }));
 
+Deno.test("a mark from a time when the clock was ahead silences nobody", () =>
+  withStore(async (fixture) => {
+    const { store, owner } = fixture;
+    await store.declare({ kinds: [{ name: "k", queue: "q", maxAttempts: 3 }], queues: ["q"] });
+    const ears = await listen(fixture);
+    const mark = (until: string) =>
+      store.database.query(
+        `insert into {schema}.awake (queue, owner, until) values ('q', $1::text::uuid, ${until})
+        on conflict (queue, owner) do update set until = excluded.until`,
+        [owner],
+      );
+    await mark("clock_timestamp() + interval '50 s'");
+    await enqueueInEveryWay(fixture);
+    assertEquals(await ears.heardBefore(), []);
+    await mark("clock_timestamp() + interval '30 days'");
+    await enqueueInEveryWay(fixture);
+    assertEquals((await ears.heardBefore()).length, WAYS);
+  }, { listen: "auto" }));
+
 Deno.test("where nobody is to be woken the database is not asked at each enqueue", () =>
   withStore(async ({ store, owner }) => {
     await store.unregister(owner);

@@ -6,11 +6,15 @@
 /**
  * SQL for why nobody needs to be woken for a queue: `awake`, somebody claims from it without a pause; `nobody`, no process
  * works it; `paused`. Null when there is somebody. Whoever begins to work a queue, or goes on with it, looks for itself.
+ *
+ * A mark holds for a second: one that runs for longer is from a time when the clock was ahead.
  */
 export function silence(queue: string): string {
   return `case
         when exists (
-          select from {schema}.awake where awake.queue = ${queue} and awake.until > clock_timestamp()
+          select from {schema}.awake
+          where awake.queue = ${queue}
+            and awake.until between clock_timestamp() and clock_timestamp() + interval '1 minute'
         ) then 'awake'
         when not exists (select from {schema}.listening where listening.queue = ${queue}) then 'nobody'
         when exists (
