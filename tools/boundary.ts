@@ -19,8 +19,8 @@ interface Rule {
 
 const NONE = /(?!)/;
 const ANY = /(?:)/;
-/** Libraries that one adapter each wraps, and nobody else may know. */
-const NOT_WRAPPED = /^(?!(?:postgres|croner|hono)$)/;
+/** Libraries that one adapter or file each wraps, and nobody else may know. */
+const NOT_WRAPPED = /^(?!(?:postgres|croner|hono|undici)$)/;
 const PUBLISHED = /^(mod\.ts|(ports|runtime|events|workers|adapters)\/)/;
 
 const RULES: readonly Rule[] = [
@@ -34,6 +34,7 @@ const RULES: readonly Rule[] = [
   },
   { files: /^reconcile\//, local: /^(ports|reconcile)\//, npm: NONE, node: false },
   { files: /^transactions\//, local: /^(ports|transactions)\//, npm: NONE, node: false },
+  { files: /^events\/webhooks\/_undici\.ts$/, local: NONE, npm: /^undici$/, node: false },
   { files: /^events\//, local: /^(ports|events)\//, npm: NOT_WRAPPED, node: true },
   { files: /^workers\//, local: /^(ports|workers)\//, npm: NOT_WRAPPED, node: true },
   adapter("postgres", /^postgres$/),

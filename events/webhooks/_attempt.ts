@@ -41,8 +41,8 @@ export class Attempts {
   }
 
   /**
-   * Makes it. `attempt` chooses among the addresses of a name, so that one which does not answer is not asked again and
-   * again. What the endpoint is not to blame for, such as a missing key, is told as a fault and logged.
+   * Makes it. `attempt` chooses which address of a name is tried first, so that one which takes connections and does not
+   * answer is not asked again and again. What the endpoint is not to blame for, such as a missing key, is told as a fault and logged.
    */
   async make(delivery: LoadedDelivery, attempt: number, ctx: JobContext): Promise<AttemptMade> {
     try {
@@ -79,7 +79,7 @@ export class Attempts {
     const nowMs = delivery.nowMs + performance.now() - delivery.loadedAt;
     const signed = await signer.sign(messageId, Math.floor(nowMs / 1000), encoder.encode(body));
     const input: PostInput = {
-      address: verdict.addresses[(attempt - 1) % verdict.addresses.length]!,
+      addresses: startingAt(verdict.addresses, attempt - 1).slice(0, ADDRESSES_MAX),
       url: verdict.target.url.href,
       headers: {
         "content-type": "application/json",
@@ -91,7 +91,9 @@ export class Attempts {
       timeoutMs: settings.requestMs,
     };
     const output = await sender.send(input, ctx);
-    if (output.type === "failed" && output.reason === "exhausted") throw new Error(output.message);
+    if (output.type === "failed" && (output.reason === "exhausted" || output.reason === "unsendable")) {
+      throw new Error(output.message);
+    }
     return {
       result: ofOutput(output, nowMs + output.durationMs, settings.retryAfterMs),
       facts: factsOf(output),
@@ -100,3 +102,10 @@ export class Attempts {
 }
 
 const encoder = new TextEncoder();
+/** How many addresses of a name one attempt tries. */
+const ADDRESSES_MAX = 8;
+
+function startingAt(addresses: readonly string[], index: number): string[] {
+  const at = index % addresses.length;
+  return [...addresses.slice(at), ...addresses.slice(0, at)];
+}

@@ -9,9 +9,8 @@ import {
   type Permissions,
   type Service,
 } from "../../ports/mod.ts";
-import { Connections } from "./_http_connections.ts";
 import type { EgressGuard } from "./guard.ts";
-import { type Post, type PostInput, type PostOutput, postOver } from "./post.ts";
+import type { Poster, PostInput, PostOutput } from "./post.ts";
 import { CALL_EXTRA_MS } from "./settings.ts";
 
 /** Where requests are made: in a host process, or in this process itself. */
@@ -39,8 +38,7 @@ export interface SenderOptions {
 export class Sender implements Service {
   readonly #options: SenderOptions;
   readonly #permissions: Permissions;
-  #connections: Connections | null = null;
-  #inPlace: Post | null = null;
+  #inPlace: Poster | null = null;
 
   /** With these. */
   constructor(options: SenderOptions) {
@@ -54,7 +52,7 @@ export class Sender implements Service {
     this.#inPlace = null;
     if (isolation === "none") {
       log.info("webhooks are sent from this process itself, as was asked for", { isolation });
-      return this.#sendInPlace();
+      return await this.#sendInPlace();
     }
     // What made the first start fail may pass, and the wall would be lost for as long as this process lives.
     const reason = await this.#whyNoProcess() && await this.#whyNoProcess();
@@ -71,7 +69,7 @@ export class Sender implements Service {
       isolation: "none",
       reason,
     });
-    this.#sendInPlace();
+    await this.#sendInPlace();
   }
 
   /** There is nothing to begin. */
@@ -81,14 +79,14 @@ export class Sender implements Service {
 
   /** Lets go of connections that nobody uses. What is still under way ends as it would. */
   stop(): Promise<void> {
-    this.#connections?.close();
+    this.#inPlace?.close();
     return Promise.resolve();
   }
 
   /** Makes one request. */
   async send(input: PostInput, { call, signal }: Pick<JobContext, "call" | "signal">): Promise<PostOutput> {
     if (this.#inPlace === null) return await this.#call(call, input, input.timeoutMs + CALL_EXTRA_MS);
-    const output = await this.#inPlace(input, { signal });
+    const output = await this.#inPlace.post(input, { signal });
     // The guard let it through, so it is this program that may not, and nobody else is to blame.
     if (output.type === "failed" && output.reason === "denied") {
       throw new Error("the permissions of this program do not let it connect there, expected --allow-net");
@@ -96,16 +94,23 @@ export class Sender implements Service {
     return output;
   }
 
-  #sendInPlace(): void {
-    this.#connections = new Connections();
-    this.#inPlace = postOver(this.#connections);
+  /** What sends is loaded here alone: a program that has it done in a process does without it. */
+  async #sendInPlace(): Promise<void> {
+    const { createPoster } = await import("./post.ts");
+    this.#inPlace = createPoster();
   }
 
   async #whyNoProcess(): Promise<string | null> {
     const { denyNet = [] } = this.#permissions;
     // What the guard allows is not denied. Where that is everything, nothing need be.
     const address = denyNet[0]?.replace(/\/.*$|^\[|\]$/g, "") ?? "0.0.0.0";
-    const input = { address, url: "http://nobody.invalid:1/", headers: {}, body: "", timeoutMs: 1000 };
+    const input = {
+      addresses: [address],
+      url: "http://nobody.invalid:1/",
+      headers: {},
+      body: "",
+      timeoutMs: 1000,
+    };
     try {
       const output = await this.#call(this.#options.call, input);
       const isDenied = output.type === "failed" && output.reason === "denied";

@@ -24,7 +24,7 @@ export interface EgressOptions {
 export type Verdict =
   | {
     readonly type: "allowed";
-    /** What is connected to, and nothing else. */
+    /** What is connected to, and nothing else, in the order in which they are tried. */
     readonly addresses: readonly string[];
     /** What the URL says. */
     readonly target: Target;
@@ -106,11 +106,7 @@ export class EgressGuard {
     if (!isAllowed) {
       return { type: "refused", reason: "its host is not on the public Internet, or is reserved" };
     }
-    // Whoever has both is reached by IPv4 from everywhere.
-    const sorted = addresses.toSorted((one, other) =>
-      Number(one.includes(":")) - Number(other.includes(":"))
-    );
-    return { type: "allowed", addresses: sorted, target };
+    return { type: "allowed", addresses: byTurns(addresses), target };
   }
 
   #lookUp(hostname: string): Promise<readonly string[]> {
@@ -122,6 +118,12 @@ export class EgressGuard {
     this.#kept.set(hostname, { until: now + KEPT_MS, addresses });
     return addresses;
   }
+}
+
+/** IPv4 first, for it reaches everywhere; then by turns, so that a family that does not work here costs one try. */
+function byTurns(addresses: readonly string[]): readonly string[] {
+  const [four, six] = [false, true].map((isSix) => addresses.filter((text) => text.includes(":") === isSix));
+  return addresses.flatMap((_, index) => [...four!.slice(index, index + 1), ...six!.slice(index, index + 1)]);
 }
 
 async function systemResolver(hostname: string): Promise<readonly string[]> {

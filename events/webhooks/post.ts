@@ -5,13 +5,17 @@
  *
  * @module
  */
-import { AnswerError, type AnswerHead } from "./_http_answer.ts";
-import { closeQuietly, type Connection, Connections, type Destination } from "./_http_connections.ts";
+import { type Answer, AnswerError } from "./_answer.ts";
+import { type Request, StaleConnectionError } from "./_connection.ts";
+import { Connections, type Destination } from "./_connections.ts";
+import { isDenied, isExhausted } from "./_dial.ts";
+import { codeOf } from "./_error_code.ts";
+import { plainText } from "./_plain_text.ts";
 
 /** What is sent. */
 export type PostInput = {
-  /** The address that was checked. */
-  readonly address: string;
+  /** The addresses that were checked: the first that can be reached is sent to. */
+  readonly addresses: readonly string[];
   /** The endpoint's URL. */
   readonly url: string;
   /** Headers beside those that the connection needs. */
@@ -30,35 +34,55 @@ export type PostOutput =
     readonly status: number;
     /** The Retry-After headers. */
     readonly retryAfter: readonly string[];
-    /** The first part of the answer's body, as text. */
+    /** The first part of the answer's body, as text without control characters. */
     readonly answer: string;
     /** How long it took, in ms. */
     readonly durationMs: number;
   }
   | {
     readonly type: "failed";
-    /** What failed. */
-    readonly reason: "connection" | "certificate" | "timeout" | "answer" | "denied" | "exhausted";
+    /** What failed. The last three are this side's own fault. */
+    readonly reason:
+      | "connection"
+      | "certificate"
+      | "timeout"
+      | "answer"
+      | "denied"
+      | "exhausted"
+      | "unsendable";
     /** For people. It names no address. */
     readonly message: string;
     /** How long it took, in ms. */
     readonly durationMs: number;
   };
 
-/** How long an answer's body is waited for once its status is known, in ms: the status is what counts. */
-const BODY_MS_MAX = 2000;
-/** How much of an answer is kept. */
+/** How much of an answer is kept, in characters. */
 const ANSWER_LENGTH_MAX = 1000;
+const ENCODING_LENGTH_MAX = 50;
+const RETRY_AFTER_LENGTH_MAX = 100;
 
 /** What sends, over connections that it keeps. Rejects only when the signal aborts: what fails is told. */
 export type Post = (input: PostInput, options?: { readonly signal: AbortSignal }) => Promise<PostOutput>;
 
-/** Sends over these connections. */
-export function postOver(connections: Connections): Post {
-  return (input, options) => post(connections, input, options?.signal);
+/** Sends over connections of its own. */
+export interface Poster {
+  /** Sends one. */
+  readonly post: Post;
+  /** Closes the connections that are idle, and keeps none from now on. What is under way ends as it would. */
+  close(): void;
 }
 
-const inHost: Post = postOver(new Connections());
+/** Makes one. */
+export function createPoster(): Poster {
+  const connections = new Connections();
+  return {
+    post: (input, options) => post(connections, input, options?.signal),
+    close: () => connections.close(),
+  };
+}
+
+/** What a host process sends with. */
+const inHost: Post = createPoster().post;
 export default inHost;
 
 async function post(
@@ -77,12 +101,20 @@ async function post(
     const url = new URL(input.url);
     const isSecure = url.protocol === "https:";
     const destination: Destination = {
-      address: input.address,
+      origin: url.origin,
+      addresses: input.addresses,
       port: url.port === "" ? (isSecure ? 443 : 80) : Number(url.port),
       serverName: isSecure ? url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "") : null,
     };
-    const answer = await exchange(connections, destination, encodeRequest(url, input), controller.signal);
-    return { type: "answered", ...answer, durationMs: duration() };
+    const answer = await exchange(connections, destination, requestOf(url, input), controller.signal);
+    if (answer.status > 599) throw new AnswerError(`the answer has the status ${answer.status}`);
+    return {
+      type: "answered",
+      status: answer.status,
+      retryAfter: answer.values("retry-after").map((value) => plainText(value, RETRY_AFTER_LENGTH_MAX)),
+      answer: shown(answer),
+      durationMs: duration(),
+    };
   } catch (error) {
     stop?.throwIfAborted();
     const durationMs = duration();
@@ -101,100 +133,68 @@ async function post(
   }
 }
 
-interface Answer {
-  readonly status: number;
-  readonly retryAfter: readonly string[];
-  readonly answer: string;
-}
-
 async function exchange(
   connections: Connections,
   destination: Destination,
-  request: Uint8Array<ArrayBuffer>,
+  request: Request,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const connection = await connections.open(destination, signal, false);
-  try {
-    return await exchangeOn(connections, connection, destination, request, signal);
-  } catch (error) {
-    // A kept connection that ends without a byte was closed while nobody used it. A new one tells how things are.
-    if (!connection.isUsed || connection.reader.heard || signal.aborted) throw error;
-    const fresh = await connections.open(destination, signal, true);
-    return await exchangeOn(connections, fresh, destination, request, signal);
+  while (true) {
+    const idle = await connections.takeIdle(destination);
+    const connection = idle ?? await connections.open(destination, signal);
+    try {
+      const answer = await connection.send(request, signal);
+      if (answer.isWhole) connections.keep(connection);
+      else connection.close();
+      return answer;
+    } catch (error) {
+      connection.close();
+      // Nothing was sent. Whatever may have been sent is not sent again: that is another attempt, and has its own entry.
+      if (idle !== null && error instanceof StaleConnectionError) continue;
+      throw error;
+    }
   }
 }
 
-async function exchangeOn(
-  connections: Connections,
-  connection: Connection,
-  destination: Destination,
-  request: Uint8Array<ArrayBuffer>,
-  signal: AbortSignal,
-): Promise<Answer> {
-  const { stream, reader } = connection;
-  const close = () => closeQuietly(stream);
-  signal.addEventListener("abort", close, { once: true });
-  let isKept = false;
-  try {
-    let isWritten = false;
-    // An answer may come before all is sent, and then it is what counts.
-    const writing = writeAll(stream, request).then(() => void (isWritten = true));
-    writing.catch(() => {});
-    const head = await reader.head();
-    const { bytes, isWhole } = await bodyInTime(connection, head);
-    isKept = isWhole && isWritten && head.keepsAlive && !signal.aborted;
-    return { status: head.status, retryAfter: head.values("retry-after"), answer: shown(head, bytes) };
-  } finally {
-    signal.removeEventListener("abort", close);
-    if (isKept) connections.keep(destination, connection);
-    else close();
-  }
-}
-
-/** What breaks off after the status changes nothing about it. */
-async function bodyInTime(
-  { stream, reader }: Connection,
-  { framing }: AnswerHead,
-): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
-  if (framing === 0) return { bytes: new Uint8Array(), isWhole: true };
-  const timer = setTimeout(() => closeQuietly(stream), BODY_MS_MAX);
-  try {
-    return await reader.body(framing);
-  } catch {
-    return { bytes: new Uint8Array(), isWhole: false };
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function shown(head: AnswerHead, bytes: Uint8Array): string {
-  const encoding = head.values("content-encoding").join(", ").slice(0, 50);
-  if (encoding !== "" && encoding !== "identity") return `(${bytes.length} bytes, ${encoding})`;
-  return new TextDecoder().decode(bytes.subarray(0, ANSWER_LENGTH_MAX * 4)).replaceAll("\0", "\ufffd")
-    .slice(0, ANSWER_LENGTH_MAX).toWellFormed();
+function shown(answer: Answer): string {
+  const encoding = plainText(answer.values("content-encoding").join(", "), ENCODING_LENGTH_MAX);
+  if (encoding !== "" && encoding !== "identity") return `(${answer.body.length} bytes, ${encoding})`;
+  const text = new TextDecoder().decode(answer.body.subarray(0, ANSWER_LENGTH_MAX * 4));
+  return plainText(text, ANSWER_LENGTH_MAX);
 }
 
 const encoder = new TextEncoder();
 
-/** One write for all of it. The URL's parts are escaped already, so no line can be smuggled in. */
-function encodeRequest(url: URL, { headers, body }: PostInput): Uint8Array<ArrayBuffer> {
-  const bytes = encoder.encode(body);
-  let head = `POST ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\n`;
-  for (const [name, value] of Object.entries(headers)) {
-    if (/[^\t\x20-\x7e]/.test(name + value)) {
-      throw new TypeError(`the header ${JSON.stringify(name)} can't be sent`);
-    }
-    head += `${name}: ${value}\r\n`;
-  }
-  const start = encoder.encode(`${head}content-length: ${bytes.length}\r\n\r\n`);
-  const request = new Uint8Array(start.length + bytes.length);
-  request.set(start);
-  request.set(bytes, start.length);
-  return request;
-}
+/** Headers that say how a request is framed, or what becomes of its connection. */
+const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
 
-async function writeAll(stream: Connection["stream"], bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += await stream.write(bytes.subarray(at));
+/** A header can't be sent: this side's fault, and no endpoint's. */
+class UnsendableError extends Error {}
+
+/** The URL's parts are escaped already, so no line can be smuggled in. */
+function requestOf(url: URL, { headers, body }: PostInput): Request {
+  for (const [name, value] of Object.entries(headers)) {
+    const isHeader = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) && !/[^\t\x20-\x7e]/.test(value);
+    if (isHeader && !CONNECTION_HEADERS.has(name.toLowerCase())) continue;
+    throw new UnsendableError(
+      `the header ${JSON.stringify(name)} can't be sent: expected ${
+        isHeader
+          ? "one that says nothing of the connection"
+          : "a token and a value of visible ASCII characters"
+      }`,
+    );
+  }
+  return { path: url.pathname + url.search, headers, body: encoder.encode(body) };
 }
 
 type Failure = Omit<Extract<PostOutput, { type: "failed" }>, "type" | "durationMs">;
@@ -202,23 +202,26 @@ type Failure = Omit<Extract<PostOutput, { type: "failed" }>, "type" | "durationM
 /** What the system says is not passed on: it may tell what is at an address. */
 function describe(error: unknown): Failure {
   if (error instanceof AnswerError) return { reason: "answer", message: error.message };
+  const code = codeOf(error);
   const message = error instanceof Error ? error.message : "";
-  if (error instanceof Deno.errors.NotCapable) {
+  if (error instanceof UnsendableError) return { reason: "unsendable", message };
+  if (isDenied(error)) {
     return { reason: "denied", message: "its address is one that no webhook may be sent to" };
   }
-  if (/certificate|UnknownIssuer|BadSignature/i.test(message)) {
+  if (/certificate.?required/i.test(message)) {
+    return { reason: "certificate", message: "it demands a certificate of the sender, and there is none" };
+  }
+  if (/CERT|UNABLE_TO_|SIGNATURE|ISSUER/.test(code) || /certificate|issuer/i.test(message)) {
     return {
       reason: "certificate",
       message: "its certificate is not valid for its name, or its issuer not known",
     };
   }
-  if (/too many open files|no buffer space/i.test(message)) {
+  if (isExhausted(error)) {
     return { reason: "exhausted", message: "this machine has no more connections to give" };
   }
-  if (error instanceof Deno.errors.ConnectionRefused) {
-    return { reason: "connection", message: "the connection was refused" };
-  }
-  if (/reset|broken pipe|unexpected|eof/i.test(message)) {
+  if (code === "ECONNREFUSED") return { reason: "connection", message: "the connection was refused" };
+  if (/^(ECONNRESET|EPIPE|ECONNABORTED)$/.test(code) || /reset|broken pipe|eof/i.test(message)) {
     return { reason: "connection", message: "the connection was reset" };
   }
   return { reason: "connection", message: "no connection could be made" };

@@ -61,12 +61,11 @@ Deno.test("over TLS the certificate is verified against the name, at the address
       key: await Deno.readTextFile(new URL("hooks_example.key", folder)),
       host: "hooks.example",
     });
-    let asked = 0;
     await using site = await Site.open({
       egress: {
         allowAddresses: ["127.0.0.1"],
-        // Another answer at the second look would lead elsewhere, if there were one.
-        resolve: () => Promise.resolve([asked++ < 2 ? "127.0.0.1" : "127.0.0.2"]),
+        // The names exist nowhere else: a second look-up would find nothing.
+        resolve: () => Promise.resolve(["127.0.0.1"]),
       },
     });
     const right = await site.endpoint(receiver.url);

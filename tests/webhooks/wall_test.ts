@@ -12,7 +12,7 @@ const TLS = new URL("../../events/webhooks/testdata/tls/", import.meta.url);
 function executor() {
   const executor = createExecutor({ log: silentLog, threads: 2 });
   const send = (address: string, url: string, allowed: readonly string[]): Promise<PostOutput> => {
-    const input: Json = { address, url, headers: {}, body: "{}", timeoutMs: 5000 };
+    const input: Json = { addresses: [address], url, headers: {}, body: "{}", timeoutMs: 5000 };
     const permissions = { net: true as const, denyNet: deniedHosts(allowed.map(parseRange)) };
     return executor.call(POST, input, { permissions }) as unknown as Promise<PostOutput>;
   };

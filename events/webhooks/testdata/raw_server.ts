@@ -8,16 +8,39 @@ export interface RawServer extends AsyncDisposable {
   readonly connections: number;
 }
 
-/** Starts one on 127.0.0.1. `serve` is called for each connection, once bytes have arrived on it. */
-export function rawServer(serve: (connection: Deno.TcpConn, count: number) => Promise<unknown>): RawServer {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const open = new Set<Deno.TcpConn>();
+/** Where it listens. */
+export interface RawServerOptions {
+  /** Default 127.0.0.1. */
+  readonly hostname?: string;
+  /** Default a free one. */
+  readonly port?: number;
+  /** With these it speaks TLS. */
+  readonly tls?: Deno.TlsCertifiedKeyPem;
+}
+
+/** Starts one. `serve` is called for each connection, once a request has arrived on it. */
+export function rawServer(
+  serve: (connection: Deno.Conn, count: number, request: string | null) => Promise<unknown>,
+  { hostname = "127.0.0.1", port: wanted = 0, tls }: RawServerOptions = {},
+): RawServer {
+  const where = { hostname, port: wanted };
+  const listener: Deno.Listener<Deno.Conn> = tls === undefined
+    ? Deno.listen(where)
+    : Deno.listenTls({ ...where, ...tls });
+  const open = new Set<Deno.Conn>();
   let connections = 0;
+  let isClosed = false;
   const accepting = (async () => {
-    for await (const connection of listener) {
+    while (true) {
+      const connection = await listener.accept().catch(() => null);
+      // A handshake that fails is no connection, and the listener goes on.
+      if (connection === null) {
+        if (isClosed) return;
+        continue;
+      }
       open.add(connection);
       const count = ++connections;
-      connection.read(new Uint8Array(64 * 1024)).then(() => serve(connection, count)).catch(() => {}).finally(
+      readRequest(connection).then((request) => serve(connection, count, request)).catch(() => {}).finally(
         () => {
           open.delete(connection);
           try {
@@ -31,17 +54,37 @@ export function rawServer(serve: (connection: Deno.TcpConn, count: number) => Pr
   })();
   const { port } = listener.addr as Deno.NetAddr;
   return {
-    url: `http://127.0.0.1:${port}/hook`,
+    url: `${tls === undefined ? "http" : "https"}://${
+      hostname.includes(":") ? `[${hostname}]` : hostname
+    }:${port}/hook`,
     port,
     get connections() {
       return connections;
     },
     async [Symbol.asyncDispose]() {
+      isClosed = true;
       listener.close();
       for (const connection of open) connection.close();
       await accepting;
     },
   };
+}
+
+const REQUEST_BYTES_MAX = 64 * 1024;
+
+/** Reads one request, or as much of it as 64 KiB. Null when the connection ends before. */
+export async function readRequest(connection: Deno.Conn): Promise<string | null> {
+  const buffer = new Uint8Array(REQUEST_BYTES_MAX);
+  const decoder = new TextDecoder("latin1");
+  for (let text = "";;) {
+    const read = await connection.read(buffer).catch(() => null);
+    if (read === null) return null;
+    text += decoder.decode(buffer.subarray(0, read));
+    const head = /^[^]*?\r\n\r\n/.exec(text)?.[0];
+    const length = Number(/content-length: (\d+)/i.exec(head ?? "")?.[1] ?? 0);
+    const isWhole = head !== undefined && text.length >= head.length + length;
+    if (isWhole || text.length >= REQUEST_BYTES_MAX) return text;
+  }
 }
 
 /** Writes text again and again until the other side is gone. Resolves to the bytes that went out. */
