@@ -59,10 +59,11 @@ export class AnswerReading implements Dispatcher.DispatchHandler {
     return this.#head === null && !this.#isSettled;
   }
 
-  /** Told how many bytes have arrived for this answer by now. Beyond the bound it is cut. */
+  /** Told how many bytes have arrived for this answer by now, and were read. Beyond the bound it is cut. */
   received(bytes: number): void {
-    if (this.#isSettled || bytes <= (this.#head === null ? HEAD_BYTES_MAX : ANSWER_BYTES_MAX)) return;
-    this.#cut(headTooLarge());
+    if (this.#isSettled) return;
+    if (bytes > (this.#head === null ? HEAD_BYTES_MAX : ANSWER_BYTES_MAX)) return this.#cut(headTooLarge());
+    if (this.#head !== null) this.#timer ??= setTimeout(() => this.#cut(null), BODY_MS_MAX);
   }
 
   /** The request goes out. */
@@ -79,7 +80,6 @@ export class AnswerReading implements Dispatcher.DispatchHandler {
   ): void {
     if (status < 200) return;
     this.#head = { status, headers };
-    this.#timer = setTimeout(() => this.#cut(null), BODY_MS_MAX);
   }
 
   /** A part of the body. */

@@ -29,6 +29,8 @@ export class StaleConnectionError extends Error {
 export interface ConnectionObserver {
   /** It has ended. Told once. */
   ended(connection: Connection): void;
+  /** What had arrived on it was read. */
+  read(): void;
   /** Something came on it that nobody had asked for. */
   spokeUnasked(connection: Connection): void;
 }
@@ -121,6 +123,7 @@ export class Connection {
 
   #arrived(): void {
     const { bytesRead } = this.#socket;
+    this.#observer.read();
     if (this.#reading !== null) {
       this.#reading.received(bytesRead - this.#bytesBefore);
       this.#bytesAccounted = bytesRead;

@@ -13,6 +13,8 @@ export interface Destination {
   readonly serverName: string | null;
 }
 
+/** How long after the sockets were read they need not be looked at again, in ms: less than what a network takes. */
+const LOOK_MS = 1;
 const IDLE_PER_ADDRESS_MAX = 32;
 /** A process may have 1,024 files open where nobody has raised that, and needs some for other things. */
 const IDLE_MAX = 500;
@@ -30,6 +32,7 @@ export class Connections {
   readonly #outrun = new Marks(OUTRUN_MS);
   readonly #unasked = new Marks(UNASKED_MS);
   #idleCount = 0;
+  #readAt = -Infinity;
   #isClosed = false;
 
   /**
@@ -40,7 +43,7 @@ export class Connections {
     const [address] = this.#order(destination);
     const name = nameOf(destination.origin, address!);
     for (let idle = this.#pop(name); idle !== undefined; idle = this.#pop(name)) {
-      await sockets();
+      if (performance.now() - this.#readAt > LOOK_MS) await sockets();
       if (this.#unasked.has(destination.origin)) idle.close();
       if (idle.isOpen) return idle;
     }
@@ -56,6 +59,7 @@ export class Connections {
     }
     return new Connection(destination.origin, dialled, {
       ended: (connection) => this.#ended(connection),
+      read: () => this.#readAt = performance.now(),
       spokeUnasked: ({ origin }) => this.#unasked.add(origin),
     });
   }

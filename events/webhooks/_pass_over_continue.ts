@@ -1,7 +1,9 @@
 import type { Socket } from "node:net";
 
 const CONTINUE = /^HTTP\/1\.[01] 100(?=[ \r])/;
+const FIRST_DIGIT = "HTTP/1.1 ".length;
 const STATUS_LENGTH = "HTTP/1.1 100".length;
+const ONE = 0x31;
 const TWO = 0x32;
 
 /**
@@ -13,7 +15,7 @@ export function passOverContinue(socket: Socket, isAwaited: () => boolean): void
   const read = socket.read.bind(socket);
   socket.read = (size?: number) => {
     const chunk = read(size);
-    if (chunk instanceof Uint8Array && isAwaited()) change(chunk);
+    if (chunk instanceof Uint8Array && chunk[FIRST_DIGIT] === ONE && isAwaited()) change(chunk);
     return chunk;
   };
 }
