@@ -1,3 +1,4 @@
+/// <reference lib="deno.worker" />
 /**
  * A receiver in a thread of its own: it answers each request with 200 and its number on that connection and, when the
  * shared cell says so, with a 400 that nobody asked for as well. The cell tells when that is written.
