@@ -43,6 +43,8 @@ export interface JobContext {
    * together or not at all. Return after it has committed; the returned value is not kept then.
    *
    * @throws {FenceLostError} when the run is no longer the job's. Roll back.
+   * @throws {TransactionConflictError} in REPEATABLE READ or SERIALIZABLE, when a cancel has come since the transaction
+   * began. Roll back; run again it would be a {@linkcode FenceLostError}.
    */
   completeIn(tx: Tx, output?: Json): Promise<void>;
   /**

@@ -111,7 +111,7 @@ export interface JobDetail extends JobSummary {
   readonly output: Json;
   /** The failed attempts, oldest first; the first and the newest 99 are kept. */
   readonly errors: readonly AttemptError[];
-  /** What it last told of its progress; null when nothing. */
+  /** What its latest run last told of its progress; null when nothing. */
   readonly progress: JobProgress | null;
   /** Whether a cancel was asked for while it runs. */
   readonly cancelRequested: boolean;

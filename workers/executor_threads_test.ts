@@ -134,6 +134,13 @@ Deno.test("completeIn() throws FenceLostError when no row came back", async () =
   assertStringIncludes(outcome.message, "FenceLostError");
 });
 
+Deno.test("completeIn() throws TransactionConflictError for a conflict, whatever the driver's error is", async () => {
+  await using f = fixture({ completion: { text: "complete $1 $2 $3" } });
+  const outcome = await f.run({ args: { do: "completeIn", rows: [], code: "40001" } }).ended;
+  assert(outcome.type === "failed");
+  assertStringIncludes(outcome.message, "TransactionConflictError");
+});
+
 Deno.test("a timeout counts from the start of the handler, and its signal aborts first", async () => {
   await using f = fixture({ threads: 1, jobsPerThread: 1 });
   // The second waits in line for longer than its limit, and is not to pay for it.

@@ -10,8 +10,12 @@ import {
   type LogFields,
   type LogLevel,
   OUTPUT_BYTES_MAX,
+  sqlStateOf,
   toJsonText,
+  TransactionConflictError,
   type Tx,
+  type TxParam,
+  type TxRow,
 } from "../ports/mod.ts";
 import { keepableText } from "./describe_error.ts";
 import { type AbortCause, signalReason } from "./outcome.ts";
@@ -143,7 +147,7 @@ export class AttemptContext implements JobContext {
       ? null
       : toJsonText(output, { name: "output", maxBytes: OUTPUT_BYTES_MAX });
     checkTx(tx, `complete job ${this.id}`);
-    const rows = await tx.unsafe(this.#sink.completion, [this.id, this.#job.run, text]);
+    const rows = await complete(tx, this.#sink.completion, [this.id, this.#job.run, text]);
     if (rows.length === 0) throw new FenceLostError(this.id);
     this.#completedIn = true;
   }
@@ -152,6 +156,17 @@ export class AttemptContext implements JobContext {
     // Found here and not on the way to the host process, where an answer could get lost.
     toJsonText(input, { name: "input", maxBytes: CALL_BYTES_MAX });
     return await this.#sink.call(String(module), input, options);
+  }
+}
+
+/** In REPEATABLE READ a cancel that came since the transaction began is a conflict, whatever the driver's error is. */
+async function complete(tx: Tx, completion: string, params: TxParam[]): Promise<readonly TxRow[]> {
+  try {
+    return await tx.unsafe(completion, params);
+  } catch (cause) {
+    const state = sqlStateOf(cause);
+    if (state?.startsWith("40")) throw new TransactionConflictError(state, { cause });
+    throw cause;
   }
 }
 

@@ -53,7 +53,12 @@ const LIST = `
 const GET = `
   select
     ${SUMMARY}, run, alone, cancel_requested, unique_key is not null as is_unique,
-    args::text as args, errors::text as errors, progress::text as progress, output::text as output
+    args::text as args, errors::text as errors, output::text as output,
+    coalesce(
+      -- A program of an older version writes it into the job's row.
+      (select told.progress from {schema}.job_progress as told where told.job_id = job.id and told.run = job.run),
+      progress
+    )::text as progress
   from (
     select
       ${SHARED}, ${SHOWN_SCHEDULED_AT} as scheduled_at, null::timestamptz as finished_at, cancel_requested,

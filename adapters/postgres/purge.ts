@@ -62,6 +62,10 @@ const DELETE = `
     where job_history.id = old.id
       and (old.id in (select job_id from released) or old.id not in (select id from held))
     returning job_history.id
+  ), unprogressed as (
+    delete from {schema}.job_progress
+    using purged
+    where job_progress.job_id = purged.id
   ), unkeyed as (
     delete from {schema}.job_key
     using released

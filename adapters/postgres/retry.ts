@@ -37,6 +37,8 @@ const HOLDER = "select job_id from {schema}.job_key where kind = $1::text and ke
 const BRING_BACK = `
   with ended as (
     delete from {schema}.job_history where id = $1::text::bigint returning *
+  ), unprogressed as (
+    delete from {schema}.job_progress where job_id = $1::text::bigint
   )
   insert into {schema}.job (
     id, kind, queue, state, priority, scheduled_at, enqueued_at, claimed_at, attempt, max_attempts, run, snoozes,

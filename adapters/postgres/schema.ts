@@ -6,6 +6,7 @@ import { CREATE_PERIODIC_RUNS, DROP_PERIODIC_RUNS } from "./periodic_run_step.ts
 import { PIN_SEARCH_PATH, UNPIN_SEARCH_PATH } from "./pin_search_path.ts";
 import { CREATE_PROTOCOL, DROP_PROTOCOL } from "./protocol.ts";
 import { CREATE_LISTENING, DROP_LISTENING } from "./silence.ts";
+import { CREATE_PROGRESS, DROP_PROGRESS } from "./progress.ts";
 
 /** The name under which the steps of the job tables are recorded. */
 export const JOBS_PART: string = "jobs";
@@ -203,6 +204,7 @@ export const JOB_STEPS: readonly MigrationStep[] = [
     up: `${CREATE_LISTENING};\n${ENQUEUE_SILENTLY}`,
     down: `${ENQUEUE_ALOUD};\n${DROP_LISTENING}`,
   },
+  { version: 9, name: "progress of runs", up: CREATE_PROGRESS, down: DROP_PROGRESS },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */

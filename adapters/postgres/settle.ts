@@ -69,7 +69,7 @@ const BACK_IN_LINE = `
       scheduled_at = clock_timestamp() +
         case when way = 'put aside' then ${ASIDE_SQL} else locked.delay_ms * interval '1 ms' end,
       owner = null,
-      progress = case when way = 'retry' then null else job.progress end,
+      progress = null,
       errors = ${withError("job", "locked.error")}
     from locked
     where job.ctid = locked.place and not job.cancel_requested

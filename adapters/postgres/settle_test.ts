@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { TransactionConflictError } from "../../ports/errors.ts";
 import { ERRORS_KEPT_MAX } from "../../ports/limits.ts";
 import { back, gate, newJob, until, withStore } from "./fixture_test.ts";
 
@@ -112,6 +113,35 @@ Deno.test("completeIn commits with the handler's writes, is fenced, and loses to
     );
     const settled = await store.settle(owner, [back(three!, "retry")]);
     assertEquals(settled, ["retryable"]);
+  }));
+
+Deno.test("progress that is told after a handler's REPEATABLE READ began is no conflict for its completion", () =>
+  withStore(async ({ store, claim }) => {
+    await store.insert([newJob()]);
+    const [job] = await claim();
+    await store.database.transaction(async (tx) => {
+      await tx.unsafe("select count(*) from {schema}.job", []);
+      await store.progress([{ ...job!, done: 0.5, note: "half" }]);
+      assertEquals((await tx.unsafe(store.completion.text, [job!.id, job!.run, null])).length, 1);
+    }, { isolation: "repeatable read" });
+    const { state, progress } = (await store.get(job!.id))!;
+    assertEquals([state, progress], ["completed", { done: 0.5, note: "half" }]);
+    await store.database.query("update {schema}.job_history set finished_at = now() - interval '1 s'");
+    assertEquals(await store.purge({ completedMs: 0, othersMs: 0, limit: 10 }), 1);
+    assertEquals((await store.database.query("select from {schema}.job_progress")).length, 0);
+  }));
+
+Deno.test("a cancel that comes after a handler's REPEATABLE READ began is a typed conflict, and the job ends cancelled", () =>
+  withStore(async ({ store, owner, claim }) => {
+    await store.insert([newJob()]);
+    const [job] = await claim();
+    const completing = store.database.transaction(async (tx) => {
+      await tx.unsafe("select count(*) from {schema}.job", []);
+      assertEquals((await store.cancel(job!.id)).result, "requested");
+      await tx.unsafe(store.completion.text, [job!.id, job!.run, null]);
+    }, { isolation: "repeatable read" });
+    await assertRejects(() => completing, TransactionConflictError);
+    assertEquals(await store.settle(owner, [back(job!, "retry")]), ["cancelled"]);
   }));
 
 Deno.test("of many errors the first and the newest are kept", () =>

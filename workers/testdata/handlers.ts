@@ -142,6 +142,9 @@ const actions: Record<
     await ctx.completeIn({
       unsafe: (text, params) => {
         seen.push(text, params);
+        if ("code" in args) {
+          throw Object.assign(new Error("could not serialize access"), { code: args["code"] });
+        }
         return Promise.resolve(rows);
       },
     }, { ok: true });

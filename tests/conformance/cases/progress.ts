@@ -41,6 +41,26 @@ export const progressCases: readonly Case[] = [
     },
   },
   {
+    name: "progress is that of the latest run: it stays while the job waits, and the next run begins without",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      await ghost.store.insert([bareJob("k", {})]);
+      const [{ id, run } = { id: "", run: 0 }] = await ghost.claim(1);
+      await ghost.store.progress([{ id, run, done: 0.5, note: "half" }]);
+      await ghost.store.settle(ghost.id, [
+        { id, run, to: "snooze", delayMs: 0, error: null, alone: false },
+      ]);
+      assertEquals((await ghost.store.get(id))!.progress, { done: 0.5, note: "half" });
+      const next = await eventually(async () => (await ghost.claim(1))[0]);
+      assertEquals((await ghost.store.get(id))!.progress, null);
+      await ghost.store.progress([{ id, run: next.run, done: 1, note: null }]);
+      await ghost.store.settle(ghost.id, [{ id, run: next.run, to: "discarded", output: null, error: null }]);
+      assertEquals((await ghost.store.get(id))!.progress, { done: 1 });
+      await ghost.store.retry(id);
+      assertEquals((await ghost.store.get(id))!.progress, null);
+    },
+  },
+  {
     name: "progress of a run that is no longer the job's changes nothing",
     async run(stage) {
       const ghost = await stage.ghost();
