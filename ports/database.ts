@@ -27,6 +27,12 @@ export type Transaction = Tx;
 export interface TransactionOptions {
   /** Default `read committed`. */
   readonly isolation?: "read committed" | "repeatable read" | "serializable";
+  /** How long each statement may take, in ms; 0 is no bound. Default that of the database's options (60,000). */
+  readonly statementTimeoutMs?: number;
+  /** How long each may wait for a lock, in ms; 0 is no bound. Default that of the database's options (10,000). */
+  readonly lockTimeoutMs?: number;
+  /** How long it may stand still between two statements, in ms; 0 is no bound. Default as above (60,000). */
+  readonly idleTimeoutMs?: number;
 }
 
 /** Told by a subscription to a channel. */

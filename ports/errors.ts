@@ -276,6 +276,81 @@ export class DatabaseUnavailableError extends Error {
   }
 }
 
+/**
+ * The database has ended a statement at its bound, and nothing was done. `lock`: another session holds what it needed,
+ * such as a row or a table that a migration locks. `statement`: it took too long.
+ */
+export class StatementTimeoutError extends Error {
+  /** The name of the class. */
+  override readonly name = "StatementTimeoutError";
+  /** Which bound it was. */
+  readonly bound: "lock" | "statement";
+  /** The bound, in ms; null when it is the session's own and not known here. */
+  readonly boundMs: number | null;
+
+  /** Names the bound and what to do. Keeps the driver's error as the cause. */
+  constructor(bound: "lock" | "statement", boundMs: number | null, options?: ErrorOptions) {
+    const ms = boundMs === null ? "the session's bound" : `${boundMs} ms`;
+    super(
+      bound === "lock"
+        ? `Another session has held a lock that this statement needs for longer than ${ms}: nothing was done, ` +
+          `try again, and look in pg_locks for who holds it (PostgreSQL's lock_timeout)`
+        : `The statement took longer than ${ms}: the database has ended it and nothing was done ` +
+          `(PostgreSQL's statement_timeout)`,
+      options,
+    );
+    this.bound = bound;
+    this.boundMs = boundMs;
+  }
+}
+
+/**
+ * A job was not enqueued, for a transaction that has not ended holds its unique key: whether that job will exist is not
+ * decided yet. Nothing was stored.
+ */
+export class UniqueKeyHeldError extends Error {
+  /** The name of the class. */
+  override readonly name = "UniqueKeyHeldError";
+  /** The kind of the job; of the first one where there were several. */
+  readonly kind: string;
+  /** How long was waited, in ms. */
+  readonly waitedMs: number;
+
+  /** Names the kind, the wait and what to do. */
+  constructor(kind: string, waitedMs: number, options?: ErrorOptions) {
+    super(
+      `Cannot enqueue a job of kind ${
+        show(kind)
+      }: another transaction has held its unique key for ${waitedMs} ms ` +
+        `and has not ended. Nothing was stored: enqueue it again later, and look in pg_stat_activity for ` +
+        `the transaction`,
+      options,
+    );
+    this.kind = kind;
+    this.waitedMs = waitedMs;
+  }
+}
+
+/** The role or the pooler gives its sessions a default with which this program would go wrong. */
+export class SessionSettingsError extends Error {
+  /** The name of the class. */
+  override readonly name = "SessionSettingsError";
+  /** The parameter of PostgreSQL. */
+  readonly parameter: string;
+
+  /** Names the parameter, its value and what to do. */
+  constructor(parameter: string, value: string, expected: string) {
+    super(
+      `Cannot work through this pooler: its sessions have ${parameter} ${show(value)}, expected ${
+        show(expected)
+      }. ` +
+        `Behind a pooler only the role can say so: alter role ... set ${parameter} = '${expected}', ` +
+        `then reconnect the pooler`,
+    );
+    this.parameter = parameter;
+  }
+}
+
 /** A process that is not on the record, for it was taken for dead or has left, can start nothing. */
 export class OffTheRecordError extends Error {
   /** The name of the class. */

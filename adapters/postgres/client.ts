@@ -3,7 +3,8 @@ import postgres from "./driver.ts";
 import { DatabaseUnavailableError } from "../../ports/errors.ts";
 import type { TxParam, TxRow } from "../../ports/tx.ts";
 import type { Contact } from "./contact.ts";
-import { translateError } from "./translate_error.ts";
+import { boundParameters, type Bounds, RELIED_ON } from "./session.ts";
+import { isReadOnly, isRefusedBySession, sickness, translateError } from "./translate_error.ts";
 
 /** How a connection is made. */
 export interface ClientOptions {
@@ -13,10 +14,17 @@ export interface ClientOptions {
   readonly preparedStatements: boolean;
   /** How long connecting may take, in ms. */
   readonly connectTimeoutMs: number;
-  /** Parameters of the session, such as `synchronous_commit`. Sent when statements are prepared: poolers refuse them. */
+  /**
+   * Parameters of the session, such as `synchronous_commit`, beside the bounds and what we rely on. All are sent when
+   * statements are prepared: poolers refuse them.
+   */
   readonly session: Readonly<Record<string, string>>;
   /** Told how its statements fare. */
   readonly contact?: Contact;
+  /** For how long it may do what. */
+  readonly bounds: Bounds;
+  /** Its greatest age, in ms; each has up to a quarter more or less, so that they don't go together. Default 30 min. */
+  readonly ageMaxMs?: number;
   /** Told of notifications. */
   readonly onNotify?: (channel: string, payload: string) => void;
   /** Told once when the connection has broken or was ended. */
@@ -27,7 +35,13 @@ export interface ClientOptions {
 export interface RunOptions {
   /** Prepare it, when the connection prepares at all. For texts that are constant. */
   readonly prepare?: boolean;
+  /** It is a statement by itself, outside of any transaction. */
+  readonly alone?: boolean;
+  /** The bounds that hold for it. Default those of the connection. */
+  readonly bounds?: Bounds;
 }
+
+type DriverQuery = postgres.PendingQuery<postgres.Row[]>;
 
 /** The parts of a driver's options that the socket is made from. */
 interface SocketTarget {
@@ -36,10 +50,34 @@ interface SocketTarget {
   readonly path?: string | false;
 }
 
+/** What the driver knows of a statement, and has no public door to. */
+interface DriverInternals {
+  /** It was sent, and its answer is awaited. */
+  readonly active: boolean;
+  /** Sends a cancel request for it. */
+  readonly canceller: ((query: DriverQuery) => Promise<void>) | null;
+}
+
 const END_TIMEOUT_S = 2;
 
+/** The server ends a statement at its bound; so much later the client asks it to, in ms. */
+const CANCEL_AFTER_MS = 1000;
+/** How long the server has for the answer to that, in ms. Then the connection is broken off. */
+const CANCEL_WAIT_MS = 2000;
+
+/** After a switch-over behind one name nothing else may tell that a session is on the wrong server. */
+const AGE_MS_MAX = 30 * 60_000;
+
+/** A session that a read-only server has just made is no better than the next one that it would make. */
+const YOUNG_MS = 2000;
+
 /**
- * One connection, connected at its first statement, used by one caller at a time, and never used again once it broke.
+ * One connection, connected at its first statement, used by one caller at a time, and never used again once it broke or
+ * has said that it can't serve.
+ *
+ * Every statement has a bound. The server enforces it where the session could say so, and ends the statement; behind a
+ * pooler the client asks for that when the bound is over. Only when no answer comes, the connection is broken off: a
+ * backend that waits for a lock does not notice that its client is gone, and goes on holding its place on the server.
  *
  * The driver's own pool is not used: it sends a statement down a connection that is busy with another one, and after a
  * connection broke inside a transaction it sends what follows to whatever session comes next.
@@ -53,10 +91,18 @@ export class Client {
   readonly #onSocketClose = (): void => this.#failLeftOver();
   #dials = 0;
   #broken = false;
+  #sickness: "none" | "session" | "server" = "none";
+  #running: DriverQuery | null = null;
+  /** The socket of a cancel request, which has a connection of its own. */
+  #cancelSocket: Socket | null = null;
+  #cancelling = false;
+  readonly #bornMs = performance.now();
+  readonly #ageMaxMs: number;
 
   /** Connects nothing yet. */
   constructor(options: ClientOptions) {
     this.#options = options;
+    this.#ageMaxMs = (options.ageMaxMs ?? AGE_MS_MAX) * (0.75 + Math.random() / 2);
     this.#sql = postgres(options.url, {
       max: 1,
       prepare: options.preparedStatements,
@@ -72,7 +118,9 @@ export class Client {
       onparameter: () => this.#watch(),
       connection: {
         application_name: "millrace",
-        ...(options.preparedStatements ? options.session : {}),
+        ...(options.preparedStatements
+          ? { ...RELIED_ON, ...boundParameters(options.bounds), ...options.session }
+          : {}),
       },
       socket: (target: SocketTarget) => this.#dial(target),
     } as unknown as postgres.Options<Record<string, never>>);
@@ -83,20 +131,50 @@ export class Client {
     return this.#broken;
   }
 
-  /** Runs one statement; without parameters the text may hold several. */
+  /** What the last answers say of it: `session`, that it can't serve any more; `server`, that its like can't either. */
+  get sickness(): "none" | "session" | "server" {
+    return this.#sickness;
+  }
+
+  /** Whether it should be ended in order and replaced: the session can't serve, or is of the greatest age. */
+  get isSpent(): boolean {
+    return this.#sickness !== "none" || performance.now() - this.#bornMs > this.#ageMaxMs;
+  }
+
+  /** Whether it was made before this moment of `performance.now()`. */
+  isOlderThan(momentMs: number): boolean {
+    return this.#bornMs < momentMs;
+  }
+
+  /**
+   * Runs one statement; without parameters the text may hold several.
+   *
+   * @throws {StatementTimeoutError} the server has ended it at its bound; nothing was done.
+   * @throws {DatabaseUnavailableError} the connection broke, or the server did not answer; the outcome is unknown.
+   */
   async run(text: string, params: readonly TxParam[], options: RunOptions = {}): Promise<readonly TxRow[]> {
     if (this.#broken) throw new DatabaseUnavailableError("The connection to the database is broken");
+    const bounds = options.bounds ?? this.#options.bounds;
+    const begunMs = performance.now();
     const broke = Promise.withResolvers<never>();
     this.#failPending.add(broke.reject);
+    const timer = bounds.statementTimeoutMs === 0
+      ? undefined
+      : setTimeout(() => void this.#giveUp(), bounds.statementTimeoutMs + CANCEL_AFTER_MS);
     try {
-      const rows = await Promise.race([this.#send(text, params as TxParam[], options), broke.promise]);
+      const query = this.#send(text, params as TxParam[], options);
+      this.#running = query;
+      const rows = await Promise.race([query, broke.promise]);
       this.#options.contact?.answered();
-      return rows;
+      return rows as unknown as readonly TxRow[];
     } catch (error) {
-      const translated = translateError(error);
+      this.#examine(error, options.alone ?? false);
+      const translated = translateError(error, { bounds, tookMs: performance.now() - begunMs });
       if (translated instanceof DatabaseUnavailableError) this.#options.contact?.failed();
       throw translated;
     } finally {
+      clearTimeout(timer);
+      this.#running = null;
       this.#failPending.delete(broke.reject);
     }
   }
@@ -108,9 +186,10 @@ export class Client {
     this.#socket?.destroy();
   }
 
-  /** Ends the connection in order; breaks it when the server does not answer within 2 s. */
+  /** Ends the connection in order, with what runs on it; breaks it when the server does not answer within 2 s. */
   async end(): Promise<void> {
     try {
+      if (this.#running !== null) await this.#cancel(this.#running);
       await this.#sql.end({ timeout: END_TIMEOUT_S });
     } catch {
       // It was broken already, so it has ended.
@@ -119,28 +198,55 @@ export class Client {
     this.#socket?.destroy();
   }
 
-  async #send(text: string, values: TxParam[], options: RunOptions): Promise<readonly TxRow[]> {
+  #send(text: string, values: TxParam[], options: RunOptions): DriverQuery {
     // Without values the simple protocol is used, which takes several statements at once.
-    const rows = values.length === 0
-      ? await this.#sql.unsafe(text)
-      : await this.#sql.unsafe(text, values, { prepare: options.prepare ?? false });
-    return rows as unknown as readonly TxRow[];
+    return values.length === 0
+      ? this.#sql.unsafe(text)
+      : this.#sql.unsafe(text, values, { prepare: options.prepare ?? false });
+  }
+
+  #examine(error: unknown, alone: boolean): void {
+    if (isReadOnly(error) && !this.isOlderThan(performance.now() - YOUNG_MS)) return;
+    const found = alone && isRefusedBySession(error) && sickness(error) === "none"
+      ? "session"
+      : sickness(error);
+    if (found !== "none") this.#sickness = found;
+  }
+
+  /** Has the server end what runs, and keeps the connection until it has answered. */
+  async #giveUp(): Promise<void> {
+    const query = this.#running;
+    if (query === null) return;
+    await this.#cancel(query);
+    if (this.#running === query) this.destroy();
+  }
+
+  /** Asks the server to end a statement, and waits for a while for its answer. */
+  async #cancel(query: DriverQuery): Promise<void> {
+    const { active, canceller } = query as unknown as DriverInternals;
+    // Not sent yet: it waits for the connection, which the caller breaks off.
+    if (!active || canceller === null) return;
+    this.#cancelling = true;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const waited = new Promise<void>((resolve) => timer = setTimeout(resolve, CANCEL_WAIT_MS));
+    // `query.cancel()` lets a request that can't be sent end the process.
+    canceller(query).catch(() => {});
+    await Promise.race([query.then(() => {}, () => {}), waited]);
+    clearTimeout(timer);
+    this.#cancelling = false;
+    this.#cancelSocket?.destroy();
   }
 
   #dial(target: SocketTarget): Socket {
+    if (this.#cancelling) return this.#cancelSocket = connectTo(target, this.#dials - 1);
     // When a server hangs up during the start the driver dials again by itself, at once and for ever.
     if (this.#broken || this.#dials >= target.host.length) {
       this.#markBroken();
       throw new DatabaseUnavailableError("Cannot reach the database: it hung up while the connection began");
     }
-    const turn = this.#dials++;
-    const host = target.host[turn] ?? "localhost";
-    const socket = target.path ? connect(target.path) : connect(Number(target.port[turn] ?? 5432), host);
-    // The driver reads the host from the socket when it begins TLS.
-    Object.assign(socket, { host });
-    this.#socket = socket;
+    this.#socket = connectTo(target, this.#dials++);
     this.#watch();
-    return socket;
+    return this.#socket;
   }
 
   /**
@@ -170,4 +276,11 @@ export class Client {
     this.#broken = true;
     this.#options.onClose?.();
   }
+}
+
+function connectTo(target: SocketTarget, turn: number): Socket {
+  const host = target.host[turn] ?? "localhost";
+  const socket = target.path ? connect(target.path) : connect(Number(target.port[turn] ?? 5432), host);
+  // The driver reads the host from the socket when it begins TLS.
+  return Object.assign(socket, { host });
 }

@@ -25,6 +25,8 @@ export class ConnectionPool {
   #ending: Promise<void> | null = null;
   #drained: (() => void) | null = null;
   #lent = 0;
+  /** What was made before this moment is replaced as soon as it is free: the server that it goes to can't serve. */
+  #renewedMs = -Infinity;
 
   /** Connects nothing yet. */
   constructor(options: ConnectionPoolOptions) {
@@ -57,7 +59,8 @@ export class ConnectionPool {
         new DatabaseUnavailableError("The database connections were closed by this process"),
       );
     }
-    if (this.#lent < this.#options.size) return Promise.resolve(this.#lend());
+    const client = this.#lend();
+    if (client !== null) return Promise.resolve(client);
     return new Promise((resolve, reject) => {
       const settle = (act: () => void): void => {
         clearTimeout(timer);
@@ -76,26 +79,53 @@ export class ConnectionPool {
     });
   }
 
-  #lend(): Client {
-    this.#lent++;
-    for (let client = this.#idle.pop(); client !== undefined; client = this.#idle.pop()) {
-      if (!client.broken) return client;
-      this.#all.delete(client);
+  /** A connection that is free, or a new one; null when the pool has all that it may have. */
+  #lend(): Client | null {
+    let client: Client | null = null;
+    while (client === null && this.#idle.length > 0) {
+      const idle = this.#idle.pop()!;
+      if (this.#isFit(idle)) client = idle;
+      else this.#retire(idle);
     }
-    const client = new Client(this.#options.client);
-    this.#all.add(client);
+    if (client === null && this.#all.size < this.#options.size) {
+      client = new Client(this.#options.client);
+      this.#all.add(client);
+    }
+    if (client !== null) this.#lent++;
     return client;
   }
 
   #release(client: Client): void {
     this.#lent--;
+    if (client.sickness === "server") this.#renewedMs = performance.now();
+    if (this.#isFit(client)) this.#idle.push(client);
+    else this.#retire(client);
+    this.#serve();
+    if (this.#lent === 0) this.#drained?.();
+  }
+
+  /** Hands what has come free to whoever waits longest. */
+  #serve(): void {
+    const [waiter] = this.#waiters;
+    if (waiter === undefined) return;
+    const client = this.#lend();
+    if (client !== null) waiter.take(client);
+  }
+
+  #isFit(client: Client): boolean {
+    return !client.broken && !client.isSpent && !client.isOlderThan(this.#renewedMs);
+  }
+
+  /** Ends a connection. Its place is taken until it has ended: the server counts it as well. */
+  #retire(client: Client): void {
     if (client.broken) {
       this.#all.delete(client);
-      client.destroy();
-    } else this.#idle.push(client);
-    const [waiter] = this.#waiters;
-    if (waiter !== undefined) waiter.take(this.#lend());
-    else if (this.#lent === 0) this.#drained?.();
+      return client.destroy();
+    }
+    client.end().finally(() => {
+      this.#all.delete(client);
+      this.#serve();
+    });
   }
 
   async #end(graceMs: number): Promise<void> {

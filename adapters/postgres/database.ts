@@ -18,8 +18,17 @@ import { Contact } from "./contact.ts";
 import { channelName, checkSchemaName, substitute } from "./identifiers.ts";
 import { Listener } from "./listener.ts";
 import { migrate, migrateDown, migratedTo } from "./migrate.ts";
-import { FRESH_PLANS } from "./session.ts";
+import {
+  boundParameters,
+  type Bounds,
+  DEFAULT_BOUNDS,
+  FRESH_PLANS,
+  PULSE_BOUNDS,
+  tighter,
+} from "./session.ts";
 import type { Statements } from "./statements.ts";
+import { checkSessions } from "./session_check.ts";
+import { isRefusedBySession } from "./translate_error.ts";
 
 /** How a database is reached. */
 export interface PostgresDatabaseOptions {
@@ -27,7 +36,7 @@ export interface PostgresDatabaseOptions {
   readonly url: string;
   /** The schema of the tables. Any identifier of at most 63 bytes. Default `millrace`. */
   readonly schema?: string;
-  /** The most connections for statements; a listener is one more. At least 1. Default 5. */
+  /** The most connections for statements; a listener is one more. At least 1. Default 10. */
   readonly poolSize?: number;
   /** Where it tells of what went wrong with connections. Default nowhere. */
   readonly log?: Log;
@@ -37,6 +46,18 @@ export interface PostgresDatabaseOptions {
   readonly connectTimeoutMs?: number;
   /** Whether statements are prepared. Must be false behind a transaction pooler such as PgBouncer. Default true. */
   readonly preparedStatements?: boolean;
+  /**
+   * How long one statement may take, in ms; 0 is no bound. Then the server ends it, which is a
+   * {@linkcode StatementTimeoutError}. Default 60,000.
+   */
+  readonly statementTimeoutMs?: number;
+  /** How long a statement may wait for a lock that another session holds, in ms; 0 is no bound. Default 10,000. */
+  readonly lockTimeoutMs?: number;
+  /**
+   * How long a transaction may stand still between two statements, in ms; 0 is no bound. Then the server ends its
+   * session. Default 60,000.
+   */
+  readonly idleTimeoutMs?: number;
   /** Parameters of its sessions, such as `synchronous_commit`. Default: every plan is made afresh. */
   readonly session?: Readonly<Record<string, string>>;
   /** `off` never listens: work is found by polling alone. Default `auto`. */
@@ -52,11 +73,19 @@ export const DATABASE_OPTIONS: Readonly<Record<keyof PostgresDatabaseOptions, tr
   acquireTimeoutMs: true,
   connectTimeoutMs: true,
   preparedStatements: true,
+  statementTimeoutMs: true,
+  lockTimeoutMs: true,
+  idleTimeoutMs: true,
   session: true,
   listen: true,
 };
 
+/** The most connections of a process, where nothing is said. */
+export const POOL_SIZE_DEFAULT: number = 10;
+
 const END_GRACE_MS = 5000;
+/** Below what PostgreSQL and timers here can hold, with room for the client's own wait. */
+const BOUND_MS_END = 2_000_000_000;
 /** The most statements whose text with the schema's name is kept. Ours are fewer. */
 const STATEMENTS_MAX = 500;
 
@@ -66,9 +95,16 @@ export class PostgresDatabase implements Database {
   readonly schema: string;
   /** The same, quoted for SQL. */
   readonly quotedSchema: string;
+  /** Where it tells of what went wrong. */
+  readonly log: Log;
+  readonly #closing: AbortController = new AbortController();
   readonly #pool: ConnectionPool;
   readonly #listener: Listener | null;
   readonly #contact: Contact;
+  /** For how long its sessions may do what. */
+  readonly bounds: Bounds;
+  /** Whether its sessions were begun with the bounds; otherwise each transaction says them. */
+  readonly #isBounded: boolean;
   readonly #statements: Map<string, string> = new Map();
 
   private constructor(options: PostgresDatabaseOptions, contact: Contact) {
@@ -77,7 +113,7 @@ export class PostgresDatabase implements Database {
     this.schema = options.schema ?? "millrace";
     checkSchemaName(this.schema);
     checkUrl(options.url);
-    const size = options.poolSize ?? 5;
+    const size = options.poolSize ?? POOL_SIZE_DEFAULT;
     if (!Number.isInteger(size) || size < 1) {
       throw new InvalidOptionError("poolSize", size, "an integer from 1");
     }
@@ -86,16 +122,20 @@ export class PostgresDatabase implements Database {
     const connectTimeoutMs = options.connectTimeoutMs ?? 10_000;
     checkTimeout("connectTimeoutMs", connectTimeoutMs);
     this.quotedSchema = quoteIdentifier(this.schema);
+    this.bounds = boundsOf(options, DEFAULT_BOUNDS);
+    this.#isBounded = options.preparedStatements ?? true;
     const client: ClientOptions = {
       url: options.url,
-      preparedStatements: options.preparedStatements ?? true,
+      preparedStatements: this.#isBounded,
       connectTimeoutMs,
       session: options.session ?? FRESH_PLANS,
+      bounds: this.bounds,
     };
     this.#pool = new ConnectionPool({ client: { ...client, contact }, size, acquireTimeoutMs });
+    this.log = options.log ?? silentLog;
     this.#listener = options.listen === "off" ? null : new Listener({
-      client,
-      log: options.log ?? silentLog,
+      client: { ...client, bounds: tighter(this.bounds, PULSE_BOUNDS) },
+      log: this.log,
       notify: (channel, payload) => this.#notifyRaw(channel, payload),
     });
     contact.onAnswer(() => this.#listener?.retrySoon());
@@ -116,33 +156,23 @@ export class PostgresDatabase implements Database {
    * should be constant.
    *
    * @throws {ConnectionTimeoutError} no connection came free within the bound; nothing was done.
+   * @throws {StatementTimeoutError} the server has ended it at its bound; nothing was done.
    * @throws {DatabaseUnavailableError} the database can't be reached; the outcome is unknown.
    */
   query(text: string, params: readonly TxParam[] = []): Promise<readonly TxRow[]> {
-    const statement = this.statement(text);
-    return this.#pool.use((client) => client.run(statement, params, { prepare: true }));
+    return this.#query(text, params, this.bounds);
   }
 
-  /**
-   * The same connections, for statements that must not hang on a network that swallows packets: a statement or a
-   * transaction that takes longer than `timeoutMs` fails, and its connection with it.
-   */
-  within(timeoutMs: number): Statements {
-    const bounded = <T>(body: (client: Client) => Promise<T>): Promise<T> =>
-      this.#pool.use(async (client) => {
-        const timer = setTimeout(() => client.destroy(), timeoutMs);
-        try {
-          return await body(client);
-        } finally {
-          clearTimeout(timer);
-        }
-      });
+  /** The same connections, whose statements take at most `statementTimeoutMs`, or less where the options say so. */
+  within(statementTimeoutMs: number): Statements {
+    const bounds = tighter(this.bounds, {
+      statementTimeoutMs,
+      lockTimeoutMs: 0,
+      idleTimeoutMs: statementTimeoutMs,
+    });
     return {
-      query: (text, params = []) => {
-        const statement = this.statement(text);
-        return bounded((client) => client.run(statement, params, { prepare: true }));
-      },
-      transaction: (body) => bounded((client) => this.#transact(client, body, {})),
+      query: (text, params = []) => this.#query(text, params, bounds),
+      transaction: (body) => this.transaction(body, bounds),
     };
   }
 
@@ -150,9 +180,11 @@ export class PostgresDatabase implements Database {
    * Runs a function inside a transaction: commits when it resolves, rolls back when it throws.
    *
    * @throws {ConnectionTimeoutError} no connection came free within the bound; nothing was done.
+   * @throws {InvalidOptionError} an option is out of its range.
    */
-  transaction<T>(body: (tx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
-    return this.#pool.use((client) => this.#transact(client, body, options));
+  async transaction<T>(body: (tx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    const bounds = boundsOf(options, this.bounds);
+    return await this.#pool.use((client) => this.#transact(client, body, options, bounds));
   }
 
   /** Subscribes to a channel of this schema. All subscriptions share one connection, which recovers by itself. */
@@ -205,30 +237,66 @@ export class PostgresDatabase implements Database {
     return statement;
   }
 
+  /** Aborted when the connections are closed. */
+  get closed(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /**
+   * Looks at a session as the role and the pooler give it, and tells of what is tighter than our own bounds.
+   *
+   * @throws {SessionSettingsError} behind a pooler, with a default under which statements go wrong.
+   */
+  async checkSessions(): Promise<void> {
+    await checkSessions({ database: this, isPooled: !this.#isBounded, bounds: this.bounds, log: this.log });
+  }
+
   /** Ends all connections; waits at most 5 s for statements that run. Idempotent. */
   async close(): Promise<void> {
+    this.#closing.abort();
     await this.#listener?.close();
     await this.#pool.end(END_GRACE_MS);
+  }
+
+  async #query(text: string, params: readonly TxParam[], bounds: Bounds): Promise<readonly TxRow[]> {
+    const statement = this.statement(text);
+    let spent = false;
+    const run = () =>
+      this.#pool.use(async (client) => {
+        try {
+          return await client.run(statement, params, { prepare: true, alone: true, bounds });
+        } finally {
+          spent = client.isSpent;
+        }
+      });
+    try {
+      return await run();
+    } catch (error) {
+      // Nothing was done, and what refused it is thrown away: after a switch-over all of a pool may be like it.
+      if (spent && isRefusedBySession(error)) return await run();
+      throw error;
+    }
   }
 
   async #transact<T>(
     client: Client,
     body: (tx: Transaction) => Promise<T>,
     options: TransactionOptions,
+    bounds: Bounds,
   ): Promise<T> {
     let open = true;
     const tx: Transaction = {
       unsafe: (text, params = []) => {
         if (!open) return Promise.reject(new Error("Cannot use a transaction that has ended"));
-        return client.run(this.statement(text), params, { prepare: true });
+        return client.run(this.statement(text), params, { prepare: true, bounds });
       },
     };
-    await client.run(`begin isolation level ${options.isolation ?? "read committed"}`, []);
+    await client.run(this.#begin(options, bounds), [], { bounds });
     try {
       const result = await body(tx);
       open = false;
       // A transaction that failed and whose error was swallowed would be rolled back by this without a word.
-      const done = await client.run("commit", []);
+      const done = await client.run("commit", [], { bounds });
       if (Reflect.get(done, "command") === "ROLLBACK") {
         throw new DatabaseUnavailableError("The transaction was rolled back: a statement in it had failed");
       }
@@ -238,6 +306,15 @@ export class PostgresDatabase implements Database {
       await client.run("rollback", []).catch(() => client.destroy());
       throw error;
     }
+  }
+
+  /** In one message with the bounds that the session does not have already. */
+  #begin(options: TransactionOptions, bounds: Bounds): string {
+    const own = boundParameters(this.bounds);
+    const wanted = Object.entries(boundParameters(bounds))
+      .filter(([name, value]) => !this.#isBounded || value !== own[name])
+      .map(([name, value]) => `; set local ${name} = ${value}`);
+    return `begin isolation level ${options.isolation ?? "read committed"}${wanted.join("")}`;
   }
 
   async #notifyRaw(channel: string, payload: string): Promise<void> {
@@ -260,6 +337,27 @@ function checkOptions(options: PostgresDatabaseOptions): void {
     throw new InvalidOptionError("session", session, "parameters of PostgreSQL and their values, as texts");
   }
   for (const [name, value] of Object.entries(session)) checkText(`session.${name}`, value);
+}
+
+/** The bounds that were given, and of a default what was not. */
+function boundsOf(given: Partial<Bounds>, defaults: Bounds): Bounds {
+  const bound = (name: keyof Bounds): number => {
+    const ms = given[name];
+    if (ms === undefined) return defaults[name];
+    if (!Number.isInteger(ms) || ms < 0 || ms >= BOUND_MS_END) {
+      throw new InvalidOptionError(
+        name,
+        ms,
+        `an integer of ms from 0 and below ${BOUND_MS_END}; 0 is no bound`,
+      );
+    }
+    return ms;
+  };
+  return {
+    statementTimeoutMs: bound("statementTimeoutMs"),
+    lockTimeoutMs: bound("lockTimeoutMs"),
+    idleTimeoutMs: bound("idleTimeoutMs"),
+  };
 }
 
 function checkTimeout(option: string, ms: number): void {

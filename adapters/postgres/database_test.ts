@@ -1,5 +1,4 @@
 import {
-  assert,
   assertEquals,
   assertInstanceOf,
   assertLessOrEqual,
@@ -12,6 +11,7 @@ import {
   DatabaseUnavailableError,
   InvalidOptionError,
   PoolTooSmallError,
+  StatementTimeoutError,
 } from "../../ports/errors.ts";
 import { PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
 import { databaseUrl, freshSchema, gate, until } from "./fixture_test.ts";
@@ -173,15 +173,62 @@ Deno.test("close is idempotent, and what comes after it is a typed error", () =>
     await assertRejects(() => database.query("select 1"), DatabaseUnavailableError);
   }));
 
-Deno.test("a statement that hangs beyond its bound is given up", () =>
+Deno.test("a statement that takes longer than its bound is ended by the server, and its session goes on", () =>
   withDatabase(async (database) => {
-    const begun = performance.now();
-    const bounded = database.within(100);
-    await assertRejects(() => bounded.query("select pg_sleep(30)"), DatabaseUnavailableError);
+    const [before] = await database.query("select pg_backend_pid() as pid");
+    const error = await assertRejects(() => database.query("select pg_sleep(30)"), StatementTimeoutError);
+    assertEquals([error.bound, error.boundMs], ["statement", 100]);
     await assertRejects(
-      () => bounded.transaction(async (tx) => await tx.unsafe("select pg_sleep(30)", [])),
-      DatabaseUnavailableError,
+      () => database.transaction(async (tx) => await tx.unsafe("select pg_sleep(30)", [])),
+      StatementTimeoutError,
     );
-    assertEquals((await bounded.query("select 1 as n"))[0]?.n, 1);
-    assert(performance.now() - begun < 5000);
+    const patient = { statementTimeoutMs: 0 };
+    await database.transaction(async (tx) => await tx.unsafe("select pg_sleep(0.3)", []), patient);
+    const [after] = await database.query(
+      "select pg_backend_pid() as pid, current_setting('statement_timeout') as ms",
+    );
+    assertEquals(after, { pid: before!.pid, ms: "100ms" });
+  }, { poolSize: 1, statementTimeoutMs: 100 }));
+
+Deno.test("a statement that waits for another session's lock is given up at its bound: nothing was done", () =>
+  withDatabase(async (database) => {
+    await database.query("create schema {schema}");
+    await database.query("create table {schema}.t (n int)");
+    await database.transaction(async (tx) => {
+      await tx.unsafe("lock table {schema}.t", []);
+      const insert = "insert into {schema}.t values (1)";
+      const error = await assertRejects(() => database.query(insert), StatementTimeoutError, "pg_locks");
+      assertEquals([error.bound, error.boundMs], ["lock", 100]);
+      const waits = () =>
+        database.transaction(async (own) => await own.unsafe(insert, []), { lockTimeoutMs: 50 });
+      assertEquals((await assertRejects(waits, StatementTimeoutError)).boundMs, 50);
+    });
+    assertEquals((await database.query("select n from {schema}.t")).length, 0);
+    await database.query("drop schema {schema} cascade");
+  }, { lockTimeoutMs: 100 }));
+
+Deno.test("a transaction that stands still is ended by the server, and what comes after it works", () =>
+  withDatabase(async (database) => {
+    const still = database.transaction(async (tx) => {
+      await tx.unsafe("select 1", []);
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      await tx.unsafe("select 1", []);
+    }, { idleTimeoutMs: 50 });
+    await assertRejects(() => still, DatabaseUnavailableError);
+    assertEquals((await database.query("select 1 as one"))[0]?.one, 1);
+  }, { poolSize: 1 }));
+
+Deno.test("bounds that are none are refused, wherever they are given", () =>
+  withDatabase(async (database) => {
+    const url = databaseUrl();
+    for (const bad of [-1, 0.5, Number.NaN, 2e9, "1s" as unknown as number]) {
+      for (const name of ["statementTimeoutMs", "lockTimeoutMs", "idleTimeoutMs"]) {
+        const error = assertThrows(() => PostgresDatabase.connect({ url, [name]: bad }), InvalidOptionError);
+        assertEquals(error.option, name);
+        await assertRejects(
+          () => database.transaction(() => Promise.resolve(), { [name]: bad }),
+          InvalidOptionError,
+        );
+      }
+    }
   }));

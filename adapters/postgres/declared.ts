@@ -1,6 +1,7 @@
 import type { Declared, PausedQueue } from "../../ports/store.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { arrayLiteral, isoSql } from "./sql_text.ts";
+import type { Statements } from "./statements.ts";
 
 const DECLARE_QUEUES = `
   insert into {schema}.queue (name)
@@ -45,12 +46,12 @@ export async function declare(database: PostgresDatabase, declared: Declared): P
 }
 
 /** From now on nobody claims from this queue. */
-export async function pauseQueue(database: PostgresDatabase, queue: string): Promise<void> {
+export async function pauseQueue(database: Statements, queue: string): Promise<void> {
   await database.query(PAUSE, [queue]);
 }
 
 /** From now on it is claimed from again. */
-export async function resumeQueue(database: PostgresDatabase, queue: string): Promise<void> {
+export async function resumeQueue(database: Statements, queue: string): Promise<void> {
   await database.query(RESUME, [queue]);
 }
 

@@ -13,6 +13,8 @@ export interface ListenerOptions {
   readonly log: Log;
   /** After how long a connection over which nothing arrived is tried again, in ms. Default a minute. */
   readonly probeAgainMs?: number;
+  /** How often the connection is looked at, in ms. Default 15,000. */
+  readonly checkEveryMs?: number;
 }
 
 const PROBE_AGAIN_MS = 60_000;
@@ -20,7 +22,8 @@ const RETRY_MS_FIRST = 100;
 const RETRY_MS_MAX = 5000;
 const PROBE_TIMEOUT_MS = 2000;
 const CHECK_INTERVAL_MS = 15_000;
-const CHECK_TIMEOUT_MS = 10_000;
+
+const CHECK = "select current_setting('transaction_read_only') as read_only";
 
 /** The mark of the messages that the listener sends to itself. */
 const PROBE = "probe:";
@@ -121,7 +124,10 @@ export class Listener {
     this.#gap = false;
     this.#retryMs = RETRY_MS_FIRST;
     clearInterval(this.#check);
-    this.#check = setInterval(() => void this.#checkAlive(client), CHECK_INTERVAL_MS);
+    this.#check = setInterval(
+      () => void this.#checkAlive(client),
+      this.#options.checkEveryMs ?? CHECK_INTERVAL_MS,
+    );
     for (const observers of this.#observers.values()) {
       for (const observer of observers) observer.ready();
     }
@@ -206,16 +212,26 @@ export class Listener {
     }, delayMs * (0.75 + Math.random() / 2));
   }
 
-  /** A listener sends nothing by itself, so a network that swallows packets would never be noticed. */
+  /**
+   * A listener sends nothing by itself, so a network that swallows packets would never be noticed. Nor would a server
+   * that takes no writes any more: notifications come from where the writes go.
+   */
   async #checkAlive(client: Client): Promise<void> {
-    const timer = setTimeout(() => client.destroy(), CHECK_TIMEOUT_MS);
     try {
-      await client.run("select 1", []);
+      const [row] = await client.run(CHECK, []);
+      if (row?.read_only === "on" || client.isSpent) await this.#renew(client);
     } catch {
       client.destroy();
-    } finally {
-      clearTimeout(timer);
     }
+  }
+
+  /** Connects anew, which is no gap to speak of: all that is subscribed looks for itself when it is done. */
+  async #renew(client: Client): Promise<void> {
+    if (this.#client !== client || this.#closed) return;
+    this.#client = null;
+    clearInterval(this.#check);
+    await client.end();
+    await (this.#connecting ??= this.#connect());
   }
 
   async #unsubscribe(channel: string, observer: ChannelObserver): Promise<void> {

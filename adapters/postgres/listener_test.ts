@@ -3,6 +3,7 @@ import type { Log } from "../../ports/log.ts";
 import { PostgresDatabase } from "./database.ts";
 import { channelName } from "./identifiers.ts";
 import { Listener } from "./listener.ts";
+import { DEFAULT_BOUNDS } from "./session.ts";
 import { databaseUrl, freshSchema, until } from "./fixture_test.ts";
 
 function recordingLog(): { readonly events: string[]; readonly log: Log } {
@@ -121,7 +122,13 @@ Deno.test("after a message to itself that did not arrive it tries again, and say
   const database = PostgresDatabase.connect({ url: databaseUrl() });
   let sent = 0;
   const listener = new Listener({
-    client: { url: databaseUrl(), preparedStatements: true, connectTimeoutMs: 10_000, session: {} },
+    client: {
+      url: databaseUrl(),
+      preparedStatements: true,
+      connectTimeoutMs: 10_000,
+      session: {},
+      bounds: DEFAULT_BOUNDS,
+    },
     log,
     probeAgainMs: 50,
     notify: async (channel, payload) => {

@@ -1,21 +1,8 @@
-import type { Database, MigrationStep, Transaction } from "../../ports/database.ts";
+import type { MigrationStep, Transaction } from "../../ports/database.ts";
 import { InvalidOptionError, SchemaVersionError } from "../../ports/errors.ts";
-import { checkSchemaName, migrationLockKey, substitute } from "./identifiers.ts";
+import { checkSchemaName, substitute } from "./identifiers.ts";
+import { type SchemaDatabase, takeTurn } from "./migration_turn.ts";
 import { LOWER_PROTOCOL, raiseProtocol } from "./protocol.ts";
-
-/** A database with the name of its schema. */
-export interface SchemaDatabase extends Pick<Database, "query" | "transaction"> {
-  /** The schema's name, not quoted. */
-  readonly schema: string;
-}
-
-/** A waiter must outlive the timeouts that its role may have: it waits for as long as a migration takes. */
-const PATIENT = `
-  set local statement_timeout = 0;
-  set local lock_timeout = 0;
-  set local idle_in_transaction_session_timeout = 0`;
-
-const LOCK = "select pg_advisory_xact_lock($1::text::bigint)";
 
 const SCHEMA_EXISTS = "select 1 from pg_namespace where nspname = $1::text";
 
@@ -46,8 +33,11 @@ export async function migrate(
   steps: readonly MigrationStep[],
 ): Promise<void> {
   checkSteps(part, steps);
+  const isDone = async () => await versionWithin(database, part, steps) === steps.length;
   // A process that is killed leaves whole steps only, and the next one goes on from there.
-  while (await inTurn(database, (tx) => stepUp(database, tx, part, steps)));
+  while (!(await isDone())) {
+    await takeTurn(database, { part, isDone, body: (tx) => stepUp(database, tx, part, steps) });
+  }
 }
 
 /** Takes one part back to a version, the newest step first. */
@@ -58,14 +48,31 @@ export async function migrateDown(
   version = 0,
 ): Promise<void> {
   checkSteps(part, steps);
-  while (await inTurn(database, (tx) => stepDown(database, tx, part, steps, version)));
+  const isDone = async () => await versionWithin(database, part, steps) <= version;
+  while (!(await isDone())) {
+    await takeTurn(database, { part, isDone, body: (tx) => stepDown(database, tx, part, steps, version) });
+  }
 }
 
 /** The version that one part is at; 0 when there is nothing. */
-export async function migratedTo(database: SchemaDatabase, part: string): Promise<number> {
+export async function migratedTo(
+  database: Pick<SchemaDatabase, "query" | "schema">,
+  part: string,
+): Promise<number> {
   const exists = await database.query(TABLE_EXISTS, [database.schema]);
   if (exists.length === 0) return 0;
   return Number((await database.query(VERSION, [part]))[0]?.version);
+}
+
+/** @throws {SchemaVersionError} it is newer than the steps. */
+async function versionWithin(
+  database: SchemaDatabase,
+  part: string,
+  steps: readonly MigrationStep[],
+): Promise<number> {
+  const version = await migratedTo(database, part);
+  if (version > steps.length) throw new SchemaVersionError(database.schema, version, steps.length);
+  return version;
 }
 
 /** The SQL of a part for people who run migrations themselves, with psql or a tool of their own. */
@@ -104,34 +111,22 @@ export function printMigration(schema: string, part: string, steps: readonly Mig
   };
 }
 
-async function inTurn<T>(database: SchemaDatabase, body: (tx: Transaction) => Promise<T>): Promise<T> {
-  return await database.transaction(async (tx) => {
-    await tx.unsafe(PATIENT, []);
-    // Freed at the end of the transaction, whatever becomes of the process, and behind a transaction pooler too.
-    await tx.unsafe(LOCK, [migrationLockKey(database.schema)]);
-    return await body(tx);
-  });
-}
-
 async function stepUp(
   database: SchemaDatabase,
   tx: Transaction,
   part: string,
   steps: readonly MigrationStep[],
-): Promise<boolean> {
+): Promise<void> {
   if (!(await exists(tx, TABLE_EXISTS, database.schema))) {
     // Looked for first: `if not exists` needs the right to create even when there is nothing to create.
     if (!(await exists(tx, SCHEMA_EXISTS, database.schema))) await tx.unsafe("create schema {schema}", []);
     await tx.unsafe(CREATE_TABLE, []);
   }
-  const version = await versionOf(tx, part);
-  if (version > steps.length) throw new SchemaVersionError(database.schema, version, steps.length);
-  const step = steps[version];
-  if (step === undefined) return false;
+  const step = steps[await versionOf(tx, part)];
+  if (step === undefined) return;
   await tx.unsafe(step.up, []);
   await tx.unsafe(RECORD, [part, step.version, step.name]);
   for (const statement of afterUp(part, step)) await tx.unsafe(statement, []);
-  return true;
 }
 
 async function stepDown(
@@ -140,16 +135,14 @@ async function stepDown(
   part: string,
   steps: readonly MigrationStep[],
   target: number,
-): Promise<boolean> {
-  if (!(await exists(tx, TABLE_EXISTS, database.schema))) return false;
+): Promise<void> {
+  if (!(await exists(tx, TABLE_EXISTS, database.schema))) return;
   const version = await versionOf(tx, part);
-  if (version > steps.length) throw new SchemaVersionError(database.schema, version, steps.length);
   const step = steps[version - 1];
-  if (version <= target || step === undefined) return false;
+  if (version <= target || step === undefined) return;
   await tx.unsafe(step.down, []);
   await tx.unsafe(FORGET, [part, step.version]);
   for (const statement of afterDown(step)) await tx.unsafe(statement, []);
-  return true;
 }
 
 function afterUp(part: string, { version, leastProtocol }: MigrationStep): readonly string[] {

@@ -1,4 +1,10 @@
-import { InvalidOptionError, PoolTooSmallError, SchemaVersionError } from "../../ports/errors.ts";
+import {
+  InvalidOptionError,
+  PoolTooSmallError,
+  SchemaVersionError,
+  StatementTimeoutError,
+  UniqueKeyHeldError,
+} from "../../ports/errors.ts";
 import type { JobFilter } from "../../ports/inspector.ts";
 import type { JobDetail, JobId, JobSummary } from "../../ports/job.ts";
 import type { CancelResult } from "../../ports/jobs.ts";
@@ -39,7 +45,7 @@ import { Contact } from "./contact.ts";
 import { Claimer } from "./claim.ts";
 import { completionOf } from "./completion.ts";
 import { countJobs, nextDue } from "./counts.ts";
-import { PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
+import { POOL_SIZE_DEFAULT, PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
 import { declare, pauseQueue, resumeQueue } from "./declared.ts";
 import { beat, register, requests } from "./heartbeat.ts";
 import { channelName } from "./identifiers.ts";
@@ -55,6 +61,7 @@ import {
 import { getJob, listJobs, readFinals } from "./inspect.ts";
 import { lead, resign } from "./leader.ts";
 import { LostClaims } from "./lost_claims.ts";
+import { PATIENT_LOCK_MS, PatientStatements } from "./patient.ts";
 import { readPeriodics, resetTick, runPeriodic, takeTick } from "./periodic.ts";
 import { storeProgress } from "./progress.ts";
 import { Purger } from "./purge.ts";
@@ -63,31 +70,35 @@ import { retryJob } from "./retry.ts";
 import { JOB_STEPS, JOBS_PART } from "./schema.ts";
 import { settle } from "./settle.ts";
 import { sendSignals, SIGNALS_CHANNEL, subscribeSignals } from "./signals.ts";
-import { LIGHT_WRITES, STEADY_PLANS } from "./session.ts";
+import { type Bounds, DEFAULT_BOUNDS, LIGHT_WRITES, PULSE_BOUNDS, STEADY_PLANS, tighter } from "./session.ts";
 import { SilentQueues } from "./silent_queues.ts";
 import { StartMarks } from "./start_marks.ts";
 import type { Statements } from "./statements.ts";
+import { heldRelation } from "./translate_error.ts";
 import { unregister } from "./unregister.ts";
 import { readUpkeep, reportUpkeep } from "./upkeep.ts";
 
 /** How jobs on PostgreSQL are reached. */
 export interface PostgresStoreOptions extends PostgresDatabaseOptions {
-  /** The most connections in all, the listener included. At least 4. Default 8. */
+  /** The most connections in all, the listener included. At least 4. Default 10. */
   readonly poolSize?: number;
 }
 
 /** One for heartbeats and marks, one for the listener, one for claims and settlements, one for everything else. */
 const POOL_SIZE_MIN = 4;
-const POOL_SIZE_DEFAULT = 8;
 const WORK_SIZE_MAX = 4;
 
-/** A heartbeat or a mark that hangs is given up, so that the next heartbeat goes over a new connection. */
-const PULSE_TIMEOUT_MS = 10_000;
+/** How the connections of a process are divided. */
+interface PoolSizes {
+  /** For claims, settlements and enqueues without a unique key. */
+  readonly work: number;
+  /** For what may wait for another session's lock. 0 where there are too few: then it shares those of the database. */
+  readonly patient: number;
+  /** For everything else. */
+  readonly database: number;
+}
 
-/** So is a claim or a settlement: behind it wait all others of its queue or of the process. */
-const STEP_TIMEOUT_MS = 60_000;
-
-/** So is one step of upkeep: nobody waits for it, and the connection that it holds is everybody's. */
+/** One step of upkeep: nobody waits for it, and the connection that it holds is everybody's. */
 const UPKEEP_TIMEOUT_MS = 30_000;
 
 /**
@@ -114,12 +125,12 @@ export class PostgresStore implements Store {
   readonly database: PostgresDatabase;
   /** The connections for the statements of every job: they must not wait for a look at millions of rows. */
   readonly #work: PostgresDatabase;
-  /** The same connections, bounded. Not for enqueues: they may wait for another transaction's unique key. */
-  readonly #steps: Statements;
-  /** For what no one waits for: the database's connections, bounded. */
+  readonly #pulse: PostgresDatabase;
+  /** The connections for what may wait for another session's lock. */
+  readonly #waiting: PostgresDatabase | null;
+  readonly #patient: PatientStatements;
+  /** For what no one waits for: the database's connections, within a bound of their own. */
   readonly #upkeep: Statements;
-  readonly #pulseDatabase: PostgresDatabase;
-  readonly #pulse: Statements;
   readonly #target: InsertTarget;
   readonly #marks: StartMarks;
   readonly #lost: LostClaims;
@@ -135,28 +146,26 @@ export class PostgresStore implements Store {
     if (typeof options !== "object" || options === null) {
       throw new InvalidOptionError("the options of a store of type", typeof options, "an object with a url");
     }
-    const poolSize = options.poolSize ?? POOL_SIZE_DEFAULT;
-    if (!Number.isInteger(poolSize)) throw new InvalidOptionError("poolSize", poolSize, "an integer");
-    if (poolSize < POOL_SIZE_MIN) throw new PoolTooSmallError(poolSize, POOL_SIZE_MIN);
-    const workSize = Math.min(WORK_SIZE_MAX, Math.ceil((poolSize - 2) / 2));
+    const sizes = divide(options.poolSize ?? POOL_SIZE_DEFAULT);
     const contact = new Contact();
-    this.database = PostgresDatabase.connect({ ...options, poolSize: poolSize - 2 - workSize }, contact);
-    this.#work = PostgresDatabase.connect({
-      ...options,
-      poolSize: workSize,
-      listen: "off",
-      session: STEADY_PLANS,
-    }, contact);
+    this.database = PostgresDatabase.connect({ ...options, poolSize: sizes.database }, contact);
+    const { bounds } = this.database;
+    // Whatever the application allows its own statements: behind a claim wait all others of its queue.
+    const workBounds = tighter(bounds, DEFAULT_BOUNDS);
+    const beside = (poolSize: number, session: Readonly<Record<string, string>>, bounds: Bounds) =>
+      PostgresDatabase.connect({ ...options, ...bounds, poolSize, session, listen: "off" }, contact);
+    this.#work = beside(sizes.work, STEADY_PLANS, workBounds);
+    this.#waiting = sizes.patient === 0
+      ? null
+      : beside(sizes.patient, STEADY_PLANS, { ...workBounds, lockTimeoutMs: PATIENT_LOCK_MS });
+    this.#patient = new PatientStatements({
+      database: this.#waiting ?? this.database,
+      isBrief: this.#waiting !== null && (options.preparedStatements ?? true),
+      maxMs: workBounds.lockTimeoutMs,
+    });
     // A heartbeat that had to wait for a connection would look like a dead process.
-    this.#pulseDatabase = PostgresDatabase.connect({
-      ...options,
-      poolSize: 1,
-      listen: "off",
-      session: LIGHT_WRITES,
-    }, contact);
-    this.#steps = this.#work.within(STEP_TIMEOUT_MS);
+    this.#pulse = beside(1, LIGHT_WRITES, tighter(bounds, PULSE_BOUNDS));
     this.#upkeep = this.database.within(UPKEEP_TIMEOUT_MS);
-    this.#pulse = this.#pulseDatabase.within(PULSE_TIMEOUT_MS);
     const { quotedSchema, schema } = this.database;
     this.completion = completionOf(this.database);
     this.#target = {
@@ -165,11 +174,11 @@ export class PostgresStore implements Store {
       channel: channelName(schema, SIGNALS_CHANNEL),
       silent: new SilentQueues(),
     };
-    this.#rescuer = new Rescuer(this.database.within(STEP_TIMEOUT_MS));
+    this.#rescuer = new Rescuer(this.database.within(DEFAULT_BOUNDS.statementTimeoutMs));
     this.#marks = new StartMarks(this.#pulse);
-    this.#lost = new LostClaims(this.#steps);
+    this.#lost = new LostClaims(this.#work);
     this.#claimer = new Claimer(
-      this.#steps,
+      this.#work,
       this.#marks,
       this.#lost,
       new AwakeMarks(this.#pulse, this.#target.channel),
@@ -191,9 +200,11 @@ export class PostgresStore implements Store {
   }
 
   /**
-   * Checks that the database can be reached and that the tables are at the version that this program needs.
+   * Checks that the database can be reached, that the tables are at the version that this program needs, and what the
+   * sessions are like.
    *
-   * @throws {SchemaVersionError} they are not.
+   * @throws {SchemaVersionError} the tables are not.
+   * @throws {SessionSettingsError} behind a pooler, with a default under which statements go wrong.
    */
   async open(): Promise<void> {
     const found = await this.database.migratedTo(JOBS_PART);
@@ -201,11 +212,13 @@ export class PostgresStore implements Store {
       throw new SchemaVersionError(this.database.schema, found, JOB_STEPS.length);
     }
     await this.#ids.mend();
+    await this.database.checkSessions();
   }
 
   /** Ends all connections. Idempotent. */
   async close(): Promise<void> {
-    await Promise.all([this.database.close(), this.#work.close(), this.#pulseDatabase.close()]);
+    const pools = [this.database, this.#work, this.#pulse, this.#waiting];
+    await Promise.all(pools.map((pool) => pool?.close()));
   }
 
   /** Writes jobs, all or none, and returns an id for each, in order. */
@@ -214,12 +227,20 @@ export class PostgresStore implements Store {
     return await this.#ids.guard(() => this.#insert(jobs));
   }
 
-  #insert(jobs: readonly NewJob[]): Promise<Inserted[]> {
-    const mayTakeSeveralStatements = jobs.length > 1 && jobs.some((job) => job.unique);
-    if (!mayTakeSeveralStatements) return insertJobs(this.#run, this.#target, jobs);
-    return this.#work.transaction((own) =>
-      insertJobs(async (text, params) => await own.unsafe(text, params), this.#target, jobs)
-    );
+  async #insert(jobs: readonly NewJob[]): Promise<Inserted[]> {
+    const unique = jobs.find((job) => job.unique);
+    if (unique === undefined) return await insertJobs(this.#run, this.#target, jobs);
+    try {
+      if (jobs.length === 1) {
+        return await insertJobs((text, params) => this.#patient.query(text, params), this.#target, jobs);
+      }
+      // It may take several statements.
+      return await this.#patient.transaction((own) =>
+        insertJobs(async (text, params) => await own.unsafe(text, params), this.#target, jobs)
+      );
+    } catch (error) {
+      throw heldKey(error, unique.kind);
+    }
   }
 
   /**
@@ -232,7 +253,9 @@ export class PostgresStore implements Store {
 
   /** Calls one job off; through the transaction when there is one. */
   async cancel(id: JobId, tx?: Tx): Promise<CancelResult> {
-    if (tx === undefined) return await cancelJob(this.#run, id, null);
+    if (tx === undefined) {
+      return await cancelJob((text, params) => this.#patient.query(text, params), id, null);
+    }
     return await cancelJob(runIn(tx, this.#target), id, this.#target.channel);
   }
 
@@ -246,7 +269,7 @@ export class PostgresStore implements Store {
     const awakeMs = this.#claimer.awakeMs(queue);
     // While it is claimed from without a pause nothing falls due long before the next claim.
     if (awakeMs !== null && awakeMs <= AWAKE_PAUSE_MS) return awakeMs;
-    const dueMs = await nextDue(this.#steps, queue, this.#claimer.sinceClaimMs(queue));
+    const dueMs = await nextDue(this.#work, queue, this.#claimer.sinceClaimMs(queue));
     const lookMs = this.#claimer.lookDueMs(queue);
     const soonest = Math.min(dueMs ?? Infinity, lookMs ?? Infinity, awakeMs ?? Infinity);
     return soonest === Infinity ? null : soonest;
@@ -260,7 +283,7 @@ export class PostgresStore implements Store {
   /** Ends runs: to a final state, or back in line. */
   async settle(_owner: string, settlements: readonly Settlement[]): Promise<Settled[]> {
     if (settlements.length === 0) return [];
-    const states = await settle(this.#steps, settlements);
+    const states = await settle(this.#work, settlements);
     if (settlements.some(({ to }) => to === "release")) this.#target.silent.distrust();
     const ended = states.includes("locked")
       ? settlements.filter((_, index) => states[index] !== "locked")
@@ -272,7 +295,7 @@ export class PostgresStore implements Store {
 
   /** Stores the progress of runs. */
   async progress(entries: readonly ProgressEntry[]): Promise<void> {
-    await storeProgress(this.#steps, entries);
+    await storeProgress(this.#work, entries);
   }
 
   /**
@@ -291,12 +314,12 @@ export class PostgresStore implements Store {
 
   /** From now on nobody claims from this queue. */
   async pauseQueue(queue: string): Promise<void> {
-    await pauseQueue(this.database, queue);
+    await pauseQueue(this.#patient, queue);
   }
 
   /** From now on it is claimed from again. */
   async resumeQueue(queue: string): Promise<void> {
-    await resumeQueue(this.database, queue);
+    await resumeQueue(this.#patient, queue);
   }
 
   /** Takes this process off the record; one that still has running jobs is left for a rescue. */
@@ -316,7 +339,7 @@ export class PostgresStore implements Store {
 
   /** Reads what is requested of a process. */
   async requests(owner: string): Promise<Requests> {
-    return await requests(this.#steps, owner);
+    return await requests(this.#work, owner);
   }
 
   /** Puts back the jobs of a process whose heartbeat still has the value `beat`, and then forgets the process. */
@@ -354,7 +377,7 @@ export class PostgresStore implements Store {
 
   /** Enqueues one run of a periodic beside its schedule, or returns the id of the one that waits or runs. */
   async runPeriodic(job: NewJob, periodic: string): Promise<JobId> {
-    return await this.#ids.guard(() => runPeriodic(this.#upkeep, job, periodic));
+    return await this.#ids.guard(() => runPeriodic(this.#patient, job, periodic));
   }
 
   /** Deletes at most `limit` ended jobs that are older than their retention, with their unique keys. */
@@ -396,7 +419,7 @@ export class PostgresStore implements Store {
 
   /** Puts a job back in line. Returns its queue. */
   async retry(id: JobId): Promise<string> {
-    return await retryJob(this.database, id);
+    return await retryJob(this.#patient, id);
   }
 
   /** Of these jobs, those that have ended. */
@@ -421,4 +444,20 @@ export class PostgresStore implements Store {
     this.#marks.forget(owner);
     this.#lost.forget(owner);
   }
+}
+
+function divide(poolSize: number): PoolSizes {
+  if (!Number.isInteger(poolSize)) throw new InvalidOptionError("poolSize", poolSize, "an integer");
+  if (poolSize < POOL_SIZE_MIN) throw new PoolTooSmallError(poolSize, POOL_SIZE_MIN);
+  const free = poolSize - 2;
+  const patient = free === 2 ? 0 : Math.max(1, Math.floor(free / 4));
+  const work = Math.min(WORK_SIZE_MAX, Math.ceil((free - patient) / 2));
+  return { work, patient, database: free - patient - work };
+}
+
+/** What a unique enqueue failed with: the lock that it has waited for is its key's, or that of a whole table. */
+function heldKey(error: unknown, kind: string): unknown {
+  if (!(error instanceof StatementTimeoutError) || error.bound !== "lock") return error;
+  if (heldRelation(error) !== "job_key") return error;
+  return new UniqueKeyHeldError(kind, error.boundMs ?? 0, { cause: error.cause });
 }

@@ -7,9 +7,9 @@ import {
 import type { Transaction } from "../../ports/database.ts";
 import { PERIODIC_PREFIX } from "../../ports/limits.ts";
 import type { TxRow } from "../../ports/tx.ts";
-import type { PostgresDatabase } from "./database.ts";
 import { linkRun } from "./periodic.ts";
 import { isJobId } from "./sql_text.ts";
+import type { Statements } from "./statements.ts";
 
 const LOCK_LIVE = "select state, queue from {schema}.job where id = $1::text::bigint for update";
 
@@ -59,7 +59,7 @@ const TRIES = 5;
  * @throws {JobRunningError} it runs.
  * @throws {UniqueConflictError} another job holds its unique key, or is the run of its periodic.
  */
-export async function retryJob(database: PostgresDatabase, id: string): Promise<string> {
+export async function retryJob(database: Statements, id: string): Promise<string> {
   if (!isJobId(id)) throw new JobNotFoundError(id);
   return await database.transaction(async (tx) => {
     // It can move from one table to the other between two looks.

@@ -5,8 +5,14 @@ import {
   assertStrictEquals,
   assertStringIncludes,
 } from "@std/assert";
-import { DatabaseUnavailableError, RefusedValueError, TransactionConflictError } from "../../ports/errors.ts";
-import { translateError } from "./translate_error.ts";
+import {
+  DatabaseUnavailableError,
+  RefusedValueError,
+  StatementTimeoutError,
+  TransactionConflictError,
+} from "../../ports/errors.ts";
+import { DEFAULT_BOUNDS } from "./session.ts";
+import { isRefusedBySession, sickness, translateError } from "./translate_error.ts";
 
 function failure(code: string, message = "message"): Error {
   return Object.assign(new Error(message), { code });
@@ -42,7 +48,7 @@ Deno.test("a server that lacks space, memory or connections is unavailable, and 
 });
 
 Deno.test("what no retry mends keeps its text, says what to do, and keeps its cause", () => {
-  for (const code of ["28P01", "42501", "25006", "42P01"]) {
+  for (const code of ["28P01", "42501", "42P01"]) {
     const cause = failure(code, "the server's words");
     const error = translateError(cause);
     assertStringIncludes(error.message, "the server's words");
@@ -61,4 +67,46 @@ Deno.test("any other error is left as it is", () => {
   assertStrictEquals(translateError(plain), plain);
   const cancelled = failure("57014");
   assertStrictEquals(translateError(cancelled), cancelled);
+});
+
+Deno.test("a server that is read-only is unavailable, and what it said is kept", () => {
+  const error = translateError(failure("25006", "cannot execute INSERT in a read-only transaction"));
+  assertInstanceOf(error, DatabaseUnavailableError);
+  assertMatch(error.message, /read-only.*connect to the primary/);
+});
+
+Deno.test("a statement that its bound has ended is told from one that somebody cancelled", () => {
+  const context = { bounds: { ...DEFAULT_BOUNDS, statementTimeoutMs: 100, lockTimeoutMs: 50 }, tookMs: 120 };
+  const slow = translateError(failure("57014"), context);
+  assertInstanceOf(slow, StatementTimeoutError);
+  assertEquals([slow.bound, slow.boundMs], ["statement", 100]);
+  const cancelled = failure("57014");
+  assertStrictEquals(translateError(cancelled, { ...context, tookMs: 20 }), cancelled);
+  const locked = translateError(failure("55P03"), context);
+  assertInstanceOf(locked, StatementTimeoutError);
+  assertEquals([locked.bound, locked.boundMs], ["lock", 50]);
+});
+
+Deno.test("what an answer says of its session, also after it was translated", () => {
+  const routine = (error: Error, routine: string) => Object.assign(error, { routine });
+  const of: readonly [Error, "none" | "session" | "server", boolean][] = [
+    [failure("25006"), "server", true],
+    [failure("57P01"), "server", false],
+    [failure("57P02"), "server", false],
+    [failure("57P03"), "server", false],
+    [failure("57P05"), "session", false],
+    [failure("25P03"), "session", false],
+    [failure("08006"), "session", false],
+    [failure("26000"), "session", true],
+    [routine(failure("0A000"), "RevalidateCachedQuery"), "session", true],
+    [routine(failure("0A000"), "transformInsertStmt"), "none", false],
+    [failure("25P02"), "none", true],
+    [failure("23505"), "none", false],
+    [new Error("mine"), "none", false],
+  ];
+  for (const [error, expected, isRefused] of of) {
+    for (const each of [error, translateError(error)]) {
+      assertEquals([sickness(each), isRefusedBySession(each)], [expected, isRefused], error.message);
+    }
+  }
 });
