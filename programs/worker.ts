@@ -83,10 +83,17 @@ class WorkerProgram {
       log: this.#log,
       onThreadLost: (thread) => this.#recycle(thread),
     });
-    await runtime.migrate();
-    this.#runtime = runtime;
     if (this.#ending !== null) return 0;
-    await runtime.start();
+    this.#runtime = runtime;
+    try {
+      await runtime.migrate();
+      if (this.#ending !== null) return 0;
+      await runtime.start();
+    } catch (error) {
+      // A stop ends what it waits for, such as the turn of a migration.
+      if (this.#ending === "stop") return await this.#ended.promise;
+      throw error;
+    }
     tellSupervisor("SIGURG");
     return await this.#ended.promise;
   }

@@ -1,10 +1,38 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { InvalidOptionError, SchemaVersionError } from "../../ports/errors.ts";
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { DatabaseUnavailableError, InvalidOptionError, SchemaVersionError } from "../../ports/errors.ts";
+import { createLog } from "../../ports/log.ts";
 import type { MigrationStep } from "../../ports/database.ts";
 import { PostgresDatabase } from "./database.ts";
+import { migrationLockKey } from "./identifiers.ts";
 import { databaseUrl, freshSchema, gate, newJob, until } from "./fixture_test.ts";
 import { createPostgresStore } from "./postgres_store.ts";
 import { JOB_STEPS, JOBS_PART, migrationSql } from "./schema.ts";
+
+/** Holds what a statement takes, in a session that names itself, until the function has run. */
+async function whileHeld(
+  text: string,
+  params: readonly string[],
+  body: () => Promise<void>,
+): Promise<void> {
+  const session = { application_name: "the holder" };
+  const database = PostgresDatabase.connect({ url: databaseUrl(), poolSize: 1, listen: "off", session });
+  const [held, letGo] = [gate(), gate()];
+  const holding = database.transaction(async (tx) => {
+    await tx.unsafe(text, [...params]);
+    held.open();
+    await letGo.opened;
+  });
+  await held.opened;
+  try {
+    await body();
+  } finally {
+    letGo.open();
+    await holding;
+    await database.close();
+  }
+}
+
+const HOLD_LOCK = "select pg_advisory_xact_lock($1::text::bigint)";
 
 async function withSchema(
   body: (schema: string, connect: (poolSize?: number, url?: string) => PostgresDatabase) => Promise<void>,
@@ -97,7 +125,6 @@ Deno.test("waiters outlive a role's timeouts, and another schema does not wait",
       url.username = role;
       url.password = "secret";
       const [begun, letGo] = [gate(), gate()];
-      const { migrationLockKey } = await import("./identifiers.ts");
       const holder = admin.transaction(async (tx) => {
         await tx.unsafe("select pg_advisory_xact_lock($1::text::bigint)", [migrationLockKey(schema)]);
         begun.open();
@@ -142,6 +169,66 @@ Deno.test("a newer schema is a clear refusal, from migrate and from open", async
     await store.close();
   }
 });
+
+Deno.test("a schema that is up to date needs no lock", () =>
+  withSchema(async (schema, connect) => {
+    await connect().migrate("part", STEPS);
+    await whileHeld(HOLD_LOCK, [migrationLockKey(schema)], async () => {
+      await connect().migrate("part", STEPS);
+      await connect().migrateDown("part", STEPS, STEPS.length);
+    });
+  }));
+
+Deno.test("who waits for another migration says for whom, and closing the database ends the wait", () =>
+  withSchema(async (schema) => {
+    const lines: Record<string, unknown>[] = [];
+    const log = createLog({ level: "warn", write: (line) => lines.push(JSON.parse(line)) });
+    const database = PostgresDatabase.connect({ url: databaseUrl(), schema, log, listen: "off" });
+    await whileHeld(HOLD_LOCK, [migrationLockKey(schema)], async () => {
+      const refused = assertRejects(
+        () => database.migrate("part", STEPS),
+        DatabaseUnavailableError,
+        "closed",
+      );
+      await until("it says what it waits for", () => lines.length > 0);
+      const { event, part, heldBy } = lines[0]!;
+      assertEquals([event, part], ["migration.waits", "part"]);
+      assertMatch(String(heldBy), /^pid \d+ \(the holder, role .+\), idle in transaction for \d+ s$/);
+      await database.close();
+      await refused;
+    });
+    assertEquals(lines.length, 1);
+  }));
+
+Deno.test("a step that waits for a table lets others use it meanwhile, says who holds it, and is done when it is free", () =>
+  withSchema(async (schema, connect) => {
+    const lines: Record<string, unknown>[] = [];
+    const log = createLog({ level: "warn", write: (line) => lines.push(JSON.parse(line)) });
+    const database = PostgresDatabase.connect({ url: databaseUrl(), schema, log, listen: "off" });
+    const alters = [
+      STEPS[0]!,
+      step(2, "alter table {schema}.step_1 add column m int; create table {schema}.step_2 ()"),
+    ];
+    await database.migrate("part", alters.slice(0, 1));
+    let migrating: Promise<void> | undefined;
+    const other = connect();
+    await whileHeld(`select from ${other.quotedSchema}.step_1`, [], async () => {
+      migrating = database.migrate("part", alters);
+      let used = 0;
+      await until("it says what it waits for", async () => {
+        // Each would wait for the step for as long as that waits for the holder.
+        await other.query("insert into {schema}.step_1 (n) values (1)");
+        used++;
+        return lines.length > 0;
+      });
+      assert(used > 3, `the table was used ${used} times`);
+      assertMatch(String(lines[0]!.heldBy), /the holder/);
+      assertEquals(await other.migratedTo("part"), 1);
+    });
+    await migrating;
+    assertEquals(await other.migratedTo("part"), 2);
+    await database.close();
+  }));
 
 Deno.test("a role that may not create schemas can migrate one that exists", () =>
   withSchema(async (_schema, connect) => {

@@ -7,6 +7,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import postgres from "postgres";
+import { migrationLockKey } from "../../adapters/postgres/identifiers.ts";
 import { WORKER_ARGUMENTS } from "../../programs/worker_arguments.ts";
 import { createRuntime, type PostgresRuntime } from "../../mod.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
@@ -70,6 +71,20 @@ Deno.test("the worker program runs jobs, says each step of its life, and stops o
   program.signal("SIGTERM");
   assertEquals((await program.end()).code, 0);
   assertEquals(program.log.at(-1)?.event, "stopped");
+});
+
+Deno.test("a worker that waits for somebody else's migration says so, and a signal ends it", async () => {
+  const url = await testDatabaseUrl();
+  const schema = uniqueSchema();
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  await sql`select pg_advisory_lock(${migrationLockKey(schema)}::text::bigint)`;
+  await using program = new Program("supervisor", ["--schema", schema, SHOP], { env: { DATABASE_URL: url } });
+  assertMatch((await program.event("migration.waits")).heldBy as string, /^pid \d+ /);
+  const began = performance.now();
+  program.signal("SIGTERM");
+  assertEquals((await program.end()).code, 0);
+  assertLess(performance.now() - began, 10_000);
+  await sql.end();
 });
 
 Deno.test("a signal lets running jobs end; the same signal twice within a moment is one", async () => {
