@@ -65,6 +65,9 @@ const CANCEL_AFTER_MS = 1000;
 /** How long the server has for the answer to that, in ms. Then the connection is broken off. */
 const CANCEL_WAIT_MS = 2000;
 
+/** The server closes a cancel request. PgBouncer 1.18 crashes when the client does, and gives up by itself after 10 s. */
+const CANCEL_LINGER_MS = 15_000;
+
 /** After a switch-over behind one name nothing else may tell that a session is on the wrong server. */
 const AGE_MS_MAX = 30 * 60_000;
 
@@ -226,15 +229,19 @@ export class Client {
     const { active, canceller } = query as unknown as DriverInternals;
     // Not sent yet: it waits for the connection, which the caller breaks off.
     if (!active || canceller === null) return;
+    // A request that comes late would end the next statement.
+    this.#sickness = "session";
+    const waited = Promise.withResolvers<void>();
+    const waiting = setTimeout(waited.resolve, CANCEL_WAIT_MS);
+    // The driver dials at once. `query.cancel()` itself would let a request that can't be sent end the process.
     this.#cancelling = true;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const waited = new Promise<void>((resolve) => timer = setTimeout(resolve, CANCEL_WAIT_MS));
-    // `query.cancel()` lets a request that can't be sent end the process.
-    canceller(query).catch(() => {});
-    await Promise.race([query.then(() => {}, () => {}), waited]);
-    clearTimeout(timer);
+    const asked = canceller(query).catch(() => {});
     this.#cancelling = false;
-    this.#cancelSocket?.destroy();
+    const socket = this.#cancelSocket;
+    const lingering = setTimeout(() => socket?.destroy(), CANCEL_LINGER_MS);
+    asked.finally(() => clearTimeout(lingering));
+    await Promise.race([query.then(() => {}, () => {}), waited.promise]);
+    clearTimeout(waiting);
   }
 
   #dial(target: SocketTarget): Socket {
