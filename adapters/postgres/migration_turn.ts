@@ -31,7 +31,7 @@ const STEP_PAUSE_MS_FIRST = 500;
 const STEP_PAUSE_MS_MAX = 10_000;
 
 const TURN_PAUSE_MS_FIRST = 25;
-const TURN_PAUSE_MS_MAX = 1000;
+const TURN_PAUSE_MS_MAX = 200;
 
 /** When it is told first what is waited for, and how much longer it takes until the next time. */
 const TELL_AFTER_MS = 2000;

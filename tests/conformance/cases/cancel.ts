@@ -9,7 +9,7 @@ export const cancelCases: readonly Case[] = [
     name: "a cancelled job never runs, also when its time comes; its neighbour does",
     async run(stage) {
       const runtime = await stage.start({ kinds: [stage.kind("k")] });
-      const runAt = new Date(Date.now() + 300);
+      const runAt = new Date(Date.now() + 1000);
       const [gone, stays] = await runtime.enqueueMany([
         { kind: "k", args: stage.act({ do: "return" }), runAt },
         { kind: "k", args: stage.act({ do: "return" }), runAt },
