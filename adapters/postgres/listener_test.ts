@@ -117,6 +117,52 @@ Deno.test("a connection that is slow to be made does not make it give up", async
   }
 });
 
+Deno.test("a listener whose server takes no writes connects anew until it does, and tells everyone to look", async () => {
+  const { events, log } = recordingLog();
+  const database = PostgresDatabase.connect({ url: databaseUrl(), poolSize: 1 });
+  const role = `r_${crypto.randomUUID().slice(0, 8)}`;
+  await database.query(`create role ${role} login superuser password 'secret'`);
+  await database.query(`alter role ${role} set default_transaction_read_only = on`);
+  const url = new URL(databaseUrl());
+  [url.username, url.password] = [role, "secret"];
+  const listener = new Listener({
+    client: {
+      url: url.href,
+      preparedStatements: true,
+      connectTimeoutMs: 10_000,
+      session: {},
+      bounds: DEFAULT_BOUNDS,
+    },
+    log,
+    checkEveryMs: 50,
+    notify: async (channel, payload) => {
+      await database.query("select pg_notify($1::text, $2::text)", [channel, payload]);
+    },
+  });
+  const sessions = async () => {
+    const rows = await database.query("select pid from pg_stat_activity where usename = $1::text", [role]);
+    return rows.map(({ pid }) => Number(pid));
+  };
+  try {
+    let ready = 0;
+    await listener.subscribe(channelName(freshSchema(), "a"), { message() {}, ready: () => void ready++ });
+    const [first] = await sessions();
+    await until("it has another session", async () => !(await sessions()).includes(first!) && ready > 1);
+    await database.query(`alter role ${role} reset default_transaction_read_only`);
+    // The next session takes writes, so it stays.
+    await until("it keeps its session", async () => {
+      const [pid] = await sessions();
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return pid !== undefined && (await sessions()).includes(pid);
+    });
+    assertEquals(events, []);
+  } finally {
+    await listener.close();
+    await until("the role can go", () => database.query(`drop role ${role}`).then(() => true, () => false));
+    await database.close();
+  }
+});
+
 Deno.test("after a message to itself that did not arrive it tries again, and says so once", async () => {
   const { events, log } = recordingLog();
   const database = PostgresDatabase.connect({ url: databaseUrl() });

@@ -105,7 +105,7 @@ Deno.test("a raise waits for the claims that are under way, so that none of an o
     claiming.open();
     await Promise.all([claim, raising]);
     assertEquals((await store.beat(owner)).outdatedBy, PROTOCOL + 1);
-  }, { poolSize: 8 }));
+  }));
 
 Deno.test("whether older programs are on the record can be asked", () =>
   withStore(async ({ store, owner }) => {
