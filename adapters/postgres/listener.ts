@@ -173,8 +173,9 @@ export class Listener {
     this.#verdict = "deaf";
     this.#gap = true;
     this.#client = null;
-    this.#connectIn(this.#options.probeAgainMs ?? PROBE_AGAIN_MS);
+    // Ended first: a try that came due meanwhile would find this one still under way, and none would follow.
     await client?.end();
+    if (!this.#closed) this.#connectIn(this.#options.probeAgainMs ?? PROBE_AGAIN_MS);
   }
 
   #deliver(channel: string, payload: string): void {
