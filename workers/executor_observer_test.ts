@@ -30,7 +30,8 @@ for (const isolation of ["thread", "process"] as const) {
       alone: false,
       kind: { name: "a.kind", queue: "default", maxAttempts: 1, timeout: 9000, handler: HANDLERS, isolation },
     }, { progress: broken, ended: broken });
-    const others = [1, 2, 3].map(() => f.run({ isolation, args: { do: "progress" } }));
+    // Of the same kind, so that they share its process.
+    const others = [1, 2, 3].map(() => f.run({ name: "a.kind", isolation, args: { do: "progress" } }));
     for (const { ended, told } of others) {
       assertEquals((await ended).type, "completed");
       assertEquals(told.length, 2);

@@ -17,6 +17,7 @@ import {
   type TxParam,
   type TxRow,
 } from "../ports/mod.ts";
+import { boundedFields, cutText, LOG_TEXT_MAX } from "./bounds.ts";
 import { keepableText } from "./describe_error.ts";
 import { type AbortCause, signalReason } from "./outcome.ts";
 
@@ -116,7 +117,7 @@ export class AttemptContext implements JobContext {
   /** A log whose lines carry kind and id. */
   get log(): Log {
     const at = (level: LogLevel) => (event: string, fields: LogFields = {}): void =>
-      this.#sink.log(level, String(event), plainFields(fields));
+      this.#sink.log(level, cutText(String(event), LOG_TEXT_MAX), boundedFields(fields));
     return this.#log ??= { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
   }
 
@@ -168,16 +169,4 @@ async function complete(tx: Tx, completion: string, params: TxParam[]): Promise<
     if (state?.startsWith("40")) throw new TransactionConflictError(state, { cause });
     throw cause;
   }
-}
-
-// Fields cross a thread's border, where a function or a symbol would throw in the middle of the handler.
-function plainFields(fields: LogFields): LogFields {
-  const plain: Record<string, string | number | boolean | null | undefined> = {};
-  for (const [name, value] of Object.entries(fields ?? {})) {
-    const type = typeof value;
-    plain[name] = type === "string" || type === "number" || type === "boolean" || value === null
-      ? value
-      : String(value);
-  }
-  return plain;
 }

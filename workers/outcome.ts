@@ -1,11 +1,11 @@
 import {
   type AbortReason,
   type AttemptOutcome,
-  DELAY_MS_MAX,
   type FailureClass,
   isDiscard,
   isSnooze,
 } from "../ports/mod.ts";
+import { boundedDelay } from "./bounds.ts";
 import { describeError, keepableText } from "./describe_error.ts";
 
 /** Why a signal was aborted: told by the job layer, or because the time is up. */
@@ -62,9 +62,4 @@ export function signalReason(cause: AbortCause, timeoutMs: number): DOMException
     case "stop":
       return new DOMException("the runtime stops", "AbortError");
   }
-}
-
-function boundedDelay(delayMs: unknown): number {
-  const delay = Number(delayMs);
-  return delay > 0 ? Math.min(Math.ceil(delay), DELAY_MS_MAX) : 0;
 }

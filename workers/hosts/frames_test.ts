@@ -1,7 +1,11 @@
-import { assertEquals } from "@std/assert";
-import { encodeFrames, encodeMarkedFrames, readLines } from "./frames.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { encodeFrames, encodeMarkedFrames, type LineBounds, readLines } from "./frames.ts";
 
-async function linesOf(bytes: Uint8Array<ArrayBuffer>, chunk: number): Promise<string[]> {
+async function linesOf(
+  bytes: Uint8Array<ArrayBuffer>,
+  chunk: number,
+  bounds?: LineBounds,
+): Promise<string[]> {
   const lines: string[] = [];
   const stream = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -9,7 +13,7 @@ async function linesOf(bytes: Uint8Array<ArrayBuffer>, chunk: number): Promise<s
       controller.close();
     },
   });
-  for await (const some of readLines(stream.getReader())) lines.push(...some);
+  for await (const some of readLines(stream.getReader(), bounds)) lines.push(...some);
   return lines;
 }
 
@@ -30,4 +34,32 @@ Deno.test("a marked frame is a line of its own behind a half line", async () => 
 
 Deno.test("readLines() yields a last line without its newline", async () => {
   assertEquals(await linesOf(new TextEncoder().encode("one\n\ntwo"), 100), ["one", "two"]);
+});
+
+Deno.test("readLines() cuts long lines and says so, keeps frames whole, and refuses frames beyond their bound", async () => {
+  const token = "token-of-36-characters--------------";
+  const frame = `${token}${JSON.stringify(["x".repeat(500)])}`;
+  const text = `${"a".repeat(300)}\nshort\n${frame}\n${"b".repeat(101)}`;
+  const bytes = new TextEncoder().encode(text);
+  const bounds = { lineBytesMax: 100, token, frameBytesMax: 600 };
+  for (const chunk of [1, 7, 64, 1000, 5000]) {
+    assertEquals(await linesOf(bytes, chunk, bounds), [
+      `${"a".repeat(100)}... (cut, 300 bytes)`,
+      "short",
+      frame,
+      `${"b".repeat(100)}... (cut, 101 bytes)`,
+    ]);
+    const small = { ...bounds, frameBytesMax: 200 };
+    const error = await assertRejects(() => linesOf(bytes, chunk, small), RangeError);
+    assert(error.message.includes("longer than 200 bytes"));
+  }
+});
+
+Deno.test("readLines() splits characters of several bytes where it cuts, and is not confused by it", async () => {
+  const bytes = new TextEncoder().encode(`${"\u{1f600}".repeat(30)}\nnext`);
+  for (const chunk of [1, 5, 1000]) {
+    const [cut, next] = await linesOf(bytes, chunk, { lineBytesMax: 101 });
+    assert(cut!.endsWith("... (cut, 120 bytes)"));
+    assertEquals(next, "next");
+  }
 });

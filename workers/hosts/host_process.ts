@@ -1,10 +1,14 @@
 import { fileURLToPath } from "node:url";
-import type { AttemptOutcome, Json } from "../../ports/mod.ts";
-import { describeError } from "../describe_error.ts";
+import type { AttemptOutcome, Json, LogFields, LogLevel } from "../../ports/mod.ts";
+import { boundedFields, cutText, fieldsLength, LINE_MAX, LOG_TEXT_MAX } from "../bounds.ts";
+import { describeError, keepableText } from "../describe_error.ts";
+import { OutputLimit } from "../output_limit.ts";
 import type { AbortCause } from "../outcome.ts";
 import type { CallRequest, JobName, Work, WorkObserver, WorkSurroundings } from "../work.ts";
 import { CallsOfHost } from "./calls_of_host.ts";
-import { encodeFrames, readLines } from "./frames.ts";
+import { encodeFrames, type LineBounds, readLines } from "./frames.ts";
+import { FRAME_BYTES_MAX, hostReport, takenOutcome } from "./host_report.ts";
+import { PacedReader } from "./paced_reader.ts";
 import type { HostCommand, HostReport, HostSetup } from "./protocol.ts";
 
 /** Where the host process's side begins. */
@@ -72,6 +76,8 @@ export interface HostObserver {
 }
 
 const STDERR_KEPT = 4096;
+/** How many ids of jobs are remembered that a process may name: lines come late. */
+const IDS_KEPT = 10_000;
 /** How long what a dead process had written is read, in ms. */
 const PIPES_MS = 500;
 
@@ -103,8 +109,8 @@ export class HostProcess {
   #observer: HostObserver;
   #token: string = crypto.randomUUID();
   #child: Deno.ChildProcess;
-  #stdout: ReadableStreamDefaultReader<Uint8Array>;
-  #errors: ReadableStreamDefaultReader<Uint8Array>;
+  #stdout: PacedReader;
+  #errors: PacedReader;
   #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
   #outbox: unknown[];
   #flushDue = false;
@@ -112,6 +118,9 @@ export class HostProcess {
   #checkCount = 0;
   #calls: CallsOfHost;
   #killed: KillReason | null = null;
+  /** The jobs whose ids it may name. */
+  #ids = new Set<string>();
+  #limit: OutputLimit;
   #spoilt: string | null = null;
   #stderr = "";
   #ended: Promise<void>;
@@ -120,6 +129,17 @@ export class HostProcess {
   constructor(start: HostStart, observer: HostObserver) {
     this.#start = start;
     this.#observer = observer;
+    this.#limit = new OutputLimit((lines) => {
+      start.surroundings.log(
+        "warn",
+        "lines that a host process printed or logged were dropped: they came too fast",
+        {
+          kind: this.#kind,
+          pid: this.pid,
+          lines,
+        },
+      );
+    });
     this.#calls = new CallsOfHost({
       call: (task, request, signal) => observer.call(this, task, request, signal),
       answer: (call, ok, value) => this.#tell(["called", call, ok, value]),
@@ -134,8 +154,8 @@ export class HostProcess {
     }).spawn();
     this.pid = this.#child.pid;
     this.#writer = this.#child.stdin.getWriter();
-    this.#stdout = this.#child.stdout.getReader();
-    this.#errors = this.#child.stderr.getReader();
+    this.#stdout = new PacedReader(this.#child.stdout.getReader({ mode: "byob" }));
+    this.#errors = new PacedReader(this.#child.stderr.getReader({ mode: "byob" }));
     this.#outbox = [{ ...start.setup, token: this.#token } satisfies HostSetup];
     this.#scheduleFlush();
     this.#ended = this.#watch();
@@ -169,6 +189,8 @@ export class HostProcess {
   /** Gives it an attempt. */
   run(task: HostTask): void {
     this.tasks.set(task.key, task);
+    this.#ids.add(task.work.id);
+    if (this.#ids.size > IDS_KEPT) this.#ids.delete(this.#ids.values().next().value!);
     this.#tell(["run", task.key, task.work]);
   }
 
@@ -236,7 +258,7 @@ export class HostProcess {
     await Promise.race([Promise.all(read), new Promise((resolve) => timer = setTimeout(resolve, PIPES_MS))]);
     clearTimeout(timer);
     // A read that is under way would keep this process from its end.
-    for (const reader of [this.#stdout, this.#errors]) reader.cancel().catch(() => {});
+    for (const reader of [this.#stdout, this.#errors]) reader.cancel();
     this.#writer.close().catch(() => {});
     const how = status.signal === null ? `exit code ${status.code}` : status.signal;
     const said = this.#stderr.trim().split("\n").find((line) => /error|fatal/i.test(line)) ??
@@ -246,34 +268,38 @@ export class HostProcess {
     const outOfMemory = /out of memory|heap limit/i.test(this.#stderr);
     const killed = this.#killed === null && status.signal !== null && !outOfMemory;
     this.#calls.endAll();
+    this.#limit.flush();
     for (const answer of this.#checks.values()) answer({ fault: message, killed });
     this.#checks.clear();
     this.#observer.died(this, { killed: this.#killed, wasReady: this.ready, outOfMemory, message });
   }
 
   async #readStdout(): Promise<void> {
-    for await (const lines of readLines(this.#stdout)) {
+    const bounds: LineBounds = {
+      lineBytesMax: LINE_MAX,
+      takes: (length) => this.#limit.passes(length),
+      token: this.#token,
+      frameBytesMax: FRAME_BYTES_MAX,
+    };
+    for await (const lines of readLines(this.#stdout, bounds)) {
       this.heardAt = performance.now();
       for (const line of lines) {
+        if (this.#spoilt !== null) return;
         if (!line.startsWith(this.#token)) {
           this.#printed(line);
           continue;
         }
-        let report: HostReport;
-        try {
-          report = JSON.parse(line.slice(this.#token.length));
-        } catch {
-          // A program that a handler started wrote into the middle of a frame. What it said is lost.
-          this.#spoil("a frame of it is no JSON");
-          continue;
-        }
-        this.#take(report);
+        const report = hostReport(line.slice(this.#token.length));
+        // Perhaps a program that a handler started wrote into the middle of a frame. What it said is lost.
+        if (report === null) this.#spoil("a frame of it is no report");
+        else this.#take(report);
       }
     }
   }
 
   async #readStderr(): Promise<void> {
-    for await (const lines of readLines(this.#errors)) {
+    const bounds = { lineBytesMax: LINE_MAX, takes: (length: number) => this.#limit.passes(length) };
+    for await (const lines of readLines(this.#errors, bounds)) {
       for (const line of lines) {
         // The first lines tell what happened, the stack traces of V8 after them do not.
         if (this.#stderr.length < STDERR_KEPT) this.#stderr += line.slice(0, 500) + "\n";
@@ -282,13 +308,35 @@ export class HostProcess {
     }
   }
 
+  /** A line that went through the limit. */
   #printed(line: string): void {
     const only = this.tasks.size === 1 ? [...this.tasks.values()][0]!.work : undefined;
-    this.#start.surroundings.output({ kind: only?.kind ?? "", id: only?.id ?? "" }, line);
+    this.#start.surroundings.output({ kind: this.#kind, id: only?.id ?? "" }, line);
+  }
+
+  /** A line of the log. It is this process that knows whose it is. */
+  #log(level: LogLevel, event: string, fields: LogFields): void {
+    const bounded = boundedFields(fields, true);
+    const text = cutText(event, LOG_TEXT_MAX);
+    if (!this.#limit.passes(fieldsLength(text, bounded))) return;
+    this.#start.surroundings.log(level, text, {
+      ...bounded,
+      kind: this.#kind,
+      jobId: this.#ownId(String(bounded["jobId"] ?? "")),
+    });
+  }
+
+  /** The id of a job that runs in this process, or did not long ago; empty when it is another's. */
+  #ownId(id: string): string {
+    return this.#ids.has(id) ? id : "";
+  }
+
+  get #kind(): string {
+    // Kinds that share this process's threads share a process for what runs alone, one attempt at a time.
+    return this.#start.kind || [...this.tasks.values()][0]?.work.kind || "";
   }
 
   #take(report: HostReport): void {
-    const { surroundings } = this.#start;
     switch (report[0]) {
       case "ready":
         this.ready = true;
@@ -297,20 +345,30 @@ export class HostProcess {
         this.#endTask(report[1], report[2]);
         break;
       case "progress":
-        this.tasks.get(report[1])?.observer.progress(report[2], report[3] ?? undefined);
+        this.tasks.get(report[1])?.observer.progress(
+          report[2],
+          report[3] === null ? undefined : keepableText(report[3]),
+        );
         break;
       case "log":
-        surroundings.log(report[1], report[2], report[3]);
+        this.#log(report[1], report[2], report[3]);
         break;
       case "output":
-        surroundings.output({ kind: report[1], id: report[2] }, report[3]);
+        if (!this.#limit.passes(report[3].length)) break;
+        this.#start.surroundings.output(
+          { kind: this.#kind, id: this.#ownId(report[2]) },
+          cutText(report[3], LINE_MAX),
+        );
         break;
       case "checked":
-        this.#checks.get(report[1])?.({ fault: report[2], killed: false });
+        this.#checks.get(report[1])?.({
+          fault: report[2] === null ? null : keepableText(report[2]),
+          killed: false,
+        });
         this.#checks.delete(report[1]);
         break;
       case "lost":
-        this.#observer.threadLost(this, { kind: report[1], id: report[2] });
+        this.#observer.threadLost(this, { kind: this.#kind, id: this.#ownId(report[2]) });
         break;
       case "call": {
         const [, key, call, module, input, options] = report;
@@ -336,6 +394,6 @@ export class HostProcess {
     if (this.tasks.size === 0) this.idleSince = performance.now();
     // Whoever is told may give the next attempt at once, and is not to find this process fit before it is.
     this.#observer.ended(this);
-    task.observer.ended(outcome);
+    task.observer.ended(takenOutcome(outcome, task.work.plain));
   }
 }

@@ -1,4 +1,5 @@
 /// <reference lib="deno.worker" />
+import { writeSync } from "node:fs";
 import {
   CallNotAllowedError,
   discard,
@@ -128,6 +129,30 @@ const actions: Record<
     console.log("two\nlines");
     // deno-lint-ignore no-console -- printing is what is tested
     console.error("and %s", "one");
+  },
+  rawFlood: (args) => {
+    const chunk = new Uint8Array(1024 * 1024).fill(120);
+    if (args["newlines"] === true) { for (let at = 1; at < chunk.length; at += 20) chunk[at] = 10; }
+    for (let at = 0; at < Number(args["mebibytes"]); at++) {
+      for (let done = 0; done < chunk.length;) done += writeSync(Number(args["fd"]), chunk.subarray(done));
+    }
+    return "written";
+  },
+  longLine: (_args, ctx) => {
+    // deno-lint-ignore no-console -- printing is what is tested
+    console.log("x".repeat(100_000));
+    ctx.log.info("y".repeat(100_000), { text: "z".repeat(100_000), more: "ok" });
+    ctx.log.info("many", Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`f${i}`, i])));
+  },
+  logFlood: async (args, ctx) => {
+    for (let i = 0; i < Number(args["lines"]); i++) {
+      if (args["how"] === "log") ctx.log.info("flood", { text: "x".repeat(200) });
+      // deno-lint-ignore no-console -- printing is what is tested
+      else if (args["how"] === "print") console.log("x".repeat(200));
+      else ctx.progress(i / Number(args["lines"]), "x".repeat(200));
+      if (i % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    return "done";
   },
   log: (_args, ctx) => ctx.log.info("hello", { n: 1 }),
   progress: async (_args, ctx) => {

@@ -1,4 +1,5 @@
 import type { Work, WorkObserver } from "../work.ts";
+import { isReport } from "../report_shape.ts";
 import type { AbortCause } from "../outcome.ts";
 import { type Command, COUNTER, type Report, SLOT, SLOTS_AT, type ThreadSetup } from "./protocol.ts";
 
@@ -80,7 +81,10 @@ export class Thread {
     this.#shared = new Int32Array(shared);
     for (let slot = slots - 1; slot >= 0; slot--) this.#freeSlots.push(slot);
     this.#worker = new Worker(new URL("./thread_main.ts", import.meta.url), { type: "module" });
-    this.#worker.onmessage = (event: MessageEvent<Report[]>) => observer.reports(this, event.data);
+    this.#worker.onmessage = (event: MessageEvent<Report[]>) => {
+      if (Array.isArray(event.data) && event.data.every(isReport)) observer.reports(this, event.data);
+      else observer.died(this, "it told what is no report");
+    };
     this.#worker.onerror = (event) => {
       // Without it the error would end the whole process.
       event.preventDefault();
@@ -151,6 +155,7 @@ export class Thread {
 
   /** The slot may be used again. */
   freeSlot(slot: number): void {
+    if (slot >= this.capacity * 2) return;
     Atomics.store(this.#shared, SLOTS_AT + slot, SLOT.free);
     this.#freeSlots.push(slot);
   }

@@ -6,9 +6,11 @@
  */
 import type { CallOptions, Handler, Json, LogFields, LogLevel } from "../../ports/mod.ts";
 import { describeError } from "../describe_error.ts";
+import { cutText, fieldsLength, LINE_MAX, PROGRESS_MS } from "../bounds.ts";
 import { callError } from "../call_failure.ts";
 import { AttemptContext, type ContextJob, type ContextSink } from "../job_context.ts";
 import { outcomeOfThrown } from "../outcome.ts";
+import { OutputLimit } from "../output_limit.ts";
 import { type PlainContext, runHandler, runPlain } from "../run_handler.ts";
 import { currentJob, type GuardedJob, guardThread } from "./guard_thread.ts";
 import { type LoadError, loadHandler } from "./load_handler.ts";
@@ -20,6 +22,7 @@ const SLICE_MS = 10;
 // Kept before a handler can replace them.
 const post: (reports: Report[]) => void = self.postMessage.bind(self);
 const later: (callback: () => void) => unknown = setImmediate;
+const laterBy: (callback: () => void, ms: number) => unknown = setTimeout;
 
 type Run = Extract<Command, readonly ["run", ...unknown[]]>;
 
@@ -46,6 +49,8 @@ class Job implements ContextJob, GuardedJob, ContextSink {
   readonly context: AttemptContext;
   started = false;
   ended = false;
+  #progress: Report | null = null;
+  #progressAt = -Infinity;
 
   constructor(
     readonly key: number,
@@ -66,12 +71,27 @@ class Job implements ContextJob, GuardedJob, ContextSink {
     return this.main.completion;
   }
 
+  // Only the newest counts, so no more of it is told than somebody could see.
   progress(done: number, note: string | undefined): void {
-    if (!this.ended) this.main.report(["progress", this.key, done, note]);
+    if (this.ended) return;
+    const waits = this.#progress !== null;
+    this.#progress = ["progress", this.key, done, note];
+    if (waits) return;
+    const restMs = this.#progressAt + PROGRESS_MS - performance.now();
+    if (restMs <= 0) this.tellProgress();
+    else laterBy(() => this.tellProgress(), restMs);
+  }
+
+  /** Tells what progress has not been told yet. */
+  tellProgress(): void {
+    if (this.#progress === null) return;
+    if (!this.ended) this.main.report(this.#progress);
+    this.#progress = null;
+    this.#progressAt = performance.now();
   }
 
   log(level: LogLevel, event: string, fields: LogFields): void {
-    this.main.report(["log", level, event, { ...fields, kind: this.kind, jobId: this.id }]);
+    this.main.log(level, event, { ...fields, kind: this.kind, jobId: this.id });
   }
 
   call(module: string, input: Json, options: CallOptions | undefined): Promise<Json> {
@@ -94,6 +114,16 @@ class ThreadMain {
   #flushDue = false;
   #calls = new Map<number, PromiseWithResolvers<Json>>();
   #callCount = 0;
+  #limit = new OutputLimit((lines) => {
+    this.report([
+      "log",
+      "warn",
+      "lines that handlers of a thread printed or logged were dropped: they came too fast",
+      {
+        lines,
+      },
+    ]);
+  });
 
   constructor(setup: ThreadSetup) {
     this.#shared = new Int32Array(setup.shared);
@@ -105,8 +135,17 @@ class ThreadMain {
         this.#reports.push(["exit", (job as Job | undefined)?.key ?? null, what]);
         this.#flush();
       },
-      output: (job, line) => this.report(["output", job?.kind ?? "", job?.id ?? "", line]),
+      output: (job, line) => this.#output(job, cutText(line, LINE_MAX)),
     });
+  }
+
+  /** Lines beyond the bound are dropped where they come from: on their way they would fill the memory that all share. */
+  log(level: LogLevel, event: string, fields: LogFields): void {
+    if (this.#limit.passes(fieldsLength(event, fields))) this.report(["log", level, event, fields]);
+  }
+
+  #output(job: GuardedJob | undefined, line: string): void {
+    if (this.#limit.passes(line.length)) this.report(["output", job?.kind ?? "", job?.id ?? "", line]);
   }
 
   take(commands: readonly Command[]): void {
@@ -240,6 +279,7 @@ class ThreadMain {
     Atomics.store(this.#shared, COUNTER.current, 0);
     ending.then((outcome) => {
       if (job.ended) return;
+      job.tellProgress();
       this.#forget(job);
       if (outcome.type === "completed") {
         this.report(["completed", job.key, outcome.output, outcome.completedIn]);

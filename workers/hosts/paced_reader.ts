@@ -1,0 +1,41 @@
+import type { ByteReader } from "./frames.ts";
+
+/** How much is read of one stream in a window, in bytes, and how long a window lasts, in ms: 100 MiB a second. */
+const WINDOW_BYTES = 4 * 1024 * 1024;
+const WINDOW_MS = 40;
+
+const CHUNK_BYTES = 64 * 1024;
+
+/** Reads no faster than this process can spare: whoever writes faster waits at its pipe, and nobody else waits for it. */
+export class PacedReader implements ByteReader {
+  #reader: ReadableStreamBYOBReader;
+  /** One for all reads: new ones would be garbage faster than it is collected. */
+  #buffer = new Uint8Array(CHUNK_BYTES);
+  #left = WINDOW_BYTES;
+  #since = performance.now();
+
+  /** Paces this reader. */
+  constructor(reader: ReadableStreamBYOBReader) {
+    this.#reader = reader;
+  }
+
+  /** The next bytes, when it is time for them. They hold until the next read. */
+  async read(): Promise<ReadableStreamReadResult<Uint8Array>> {
+    if (this.#left <= 0) {
+      const rest = this.#since + WINDOW_MS - performance.now();
+      if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
+      this.#left = WINDOW_BYTES;
+      this.#since = performance.now();
+    }
+    const read = await this.#reader.read(this.#buffer);
+    if (read.done) return { done: true };
+    this.#left -= read.value.length;
+    this.#buffer = new Uint8Array(read.value.buffer);
+    return read;
+  }
+
+  /** Ends a read that is under way. */
+  cancel(): void {
+    this.#reader.cancel().catch(() => {});
+  }
+}
