@@ -19,7 +19,7 @@ export interface Request {
   readonly body: Uint8Array;
 }
 
-/** The connection had ended before anything of the request was sent. */
+/** The connection had ended before anything of the request was sent. Its cause, if any, is why. */
 export class StaleConnectionError extends Error {
   /** The name of the class. */
   override readonly name = "StaleConnectionError";
@@ -61,7 +61,9 @@ export class Connection {
     let isGiven = false;
     this.#client = new Client(origin, {
       connect: (_options, callback) => {
-        const error = isGiven ? new StaleConnectionError("the connection has ended") : null;
+        const error = isGiven
+          ? new StaleConnectionError("the connection has ended", { cause: socket.errored })
+          : null;
         isGiven = true;
         // Later, as undici expects of what connects.
         queueMicrotask(() => error === null ? callback(null, socket) : callback(error, null));

@@ -1,4 +1,6 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { Connection, StaleConnectionError } from "./_connection.ts";
+import { dial } from "./_dial.ts";
 import { createPoster, type PostInput, type PostOutput } from "./post.ts";
 import { type RawServer, rawServer, readRequest } from "./testdata/raw_server.ts";
 
@@ -186,6 +188,27 @@ Deno.test("a request whose kept connection ends without an answer is sent once, 
   assertEquals(await sending.send(server), "200 first");
   assertEquals(await sending.send(server), "answer: the connection ended before the answer did");
   assertEquals([requests, server.connections], [2, 1]);
+});
+
+Deno.test("a connection that ends just before a request goes out has sent nothing, and opens no other", async () => {
+  let requests = 0;
+  await using server = rawServer(async (connection) => {
+    do {
+      requests++;
+      await say(connection, 200, "ok");
+    } while (await readRequest(connection) !== null);
+  });
+  const { signal } = new AbortController();
+  const dialled = await dial({ addresses: ["127.0.0.1"], port: server.port, serverName: null }, signal);
+  const observer = { read() {}, ended() {}, spokeUnasked() {} };
+  const connection = new Connection(`http://hooks.example:${server.port}`, dialled, observer);
+  const request = { path: "/", headers: {}, body: new Uint8Array(2) };
+  assertEquals((await connection.send(request, signal)).status, 200);
+  const second = connection.send(request, signal);
+  dialled.socket.destroy();
+  await assertRejects(() => second, StaleConnectionError);
+  assertEquals([requests, server.connections], [1, 1]);
+  connection.close();
 });
 
 Deno.test("a connection is kept as long as the receiver says, and not at all when it closes", async () => {

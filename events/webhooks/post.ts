@@ -201,6 +201,7 @@ type Failure = Omit<Extract<PostOutput, { type: "failed" }>, "type" | "durationM
 
 /** What the system says is not passed on: it may tell what is at an address. */
 function describe(error: unknown): Failure {
+  if (error instanceof StaleConnectionError && error.cause) return describe(error.cause);
   if (error instanceof AnswerError) return { reason: "answer", message: error.message };
   const code = codeOf(error);
   const message = error instanceof Error ? error.message : "";
@@ -217,11 +218,17 @@ function describe(error: unknown): Failure {
       message: "its certificate is not valid for its name, or its issuer not known",
     };
   }
+  if (code.startsWith("ERR_SSL_")) {
+    return { reason: "connection", message: "the TLS handshake failed" };
+  }
   if (isExhausted(error)) {
     return { reason: "exhausted", message: "this machine has no more connections to give" };
   }
   if (code === "ECONNREFUSED") return { reason: "connection", message: "the connection was refused" };
-  if (/^(ECONNRESET|EPIPE|ECONNABORTED)$/.test(code) || /reset|broken pipe|eof/i.test(message)) {
+  if (
+    error instanceof StaleConnectionError || /^(ECONNRESET|EPIPE|ECONNABORTED)$/.test(code) ||
+    /reset|broken pipe|eof/i.test(message)
+  ) {
     return { reason: "connection", message: "the connection was reset" };
   }
   return { reason: "connection", message: "no connection could be made" };
