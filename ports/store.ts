@@ -1,4 +1,4 @@
-import type { JobFilter, PeriodicRun } from "./inspector.ts";
+import type { Depth, DepthFilter, JobFilter, PeriodicRun } from "./inspector.ts";
 import type { FailureClass, FinalState, JobDetail, JobId, JobState, JobSummary } from "./job.ts";
 import type { CancelResult } from "./jobs.ts";
 import type { Tx } from "./tx.ts";
@@ -146,6 +146,9 @@ export interface Store {
 
   /** What is stored of upkeep tasks. What a process reported that is gone, or silent for 5 minutes, is left out. */
   upkeep(): Promise<StoredUpkeep>;
+
+  /** Counts what has not ended, without a look at what has. The filter is checked already. */
+  depth(filter: DepthFilter): Promise<Depth>;
 
   /** Counts and ages, over all kinds or one. */
   counts(kind?: string): Promise<Counts>;

@@ -4,6 +4,7 @@ import {
   checkKeys,
   checkText,
   type Composition,
+  type DepthFilter,
   type EnqueueOptions,
   type EnqueueRequest,
   InvalidOptionError,
@@ -105,6 +106,16 @@ export function listFilter(filter: JobFilter): JobFilter & { readonly limit: num
     throw new InvalidOptionError("limit", limit, `an integer from 1 to ${LIST_LIMIT_MAX}`);
   }
   return { ...filter, limit };
+}
+
+/** Checks which jobs a depth counts. */
+export function depthFilter(filter: DepthFilter): DepthFilter {
+  checkKeys("a filter of a depth", filter, ["kind", "queue"]);
+  const { kind, queue } = filter;
+  for (const [name, value] of Object.entries({ kind, queue })) {
+    if (value !== undefined) checkText(name, value);
+  }
+  return filter;
 }
 
 const OPTION_KEYS = ["runAt", "uniqueByArgs", "queue", "priority"];

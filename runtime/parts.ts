@@ -38,6 +38,7 @@ export class PartsBuilder {
       },
       inspector: {
         overview: (kind) => inspector().overview(kind),
+        depth: (filter) => inspector().depth(filter),
         list: (filter) => inspector().list(filter),
         get: (id) => inspector().get(id),
         retry: (id) => inspector().retry(id),

@@ -4,6 +4,8 @@ import {
   type Composition,
   CompositionError,
   type CompositionInput,
+  type Depth,
+  type DepthFilter,
   type EnqueueOptions,
   type EnqueueRequest,
   errorText,
@@ -41,7 +43,7 @@ import { JobsInTransaction } from "./_jobs.ts";
 import { overviewOf } from "./_overview.ts";
 import { periodicJob, Periodics } from "./_periodics.ts";
 import { Processing } from "./_processing.ts";
-import { checkJobId, listFilter, newJob, newJobs, requestOf, waitMs } from "./_requests.ts";
+import { checkJobId, depthFilter, listFilter, newJob, newJobs, requestOf, waitMs } from "./_requests.ts";
 import { Signaller } from "./_signaller.ts";
 import { StopDeadline } from "./_stop_deadline.ts";
 import { UpkeepRecords } from "./_upkeep.ts";
@@ -192,6 +194,11 @@ class StoreRuntime implements WorkingRuntime {
       this.#track(() => this.#upkeep.overview(this.#store)),
     ]);
     return overviewOf({ counts, upkeep, composition: this.composition, kind });
+  }
+
+  async depth(filter: DepthFilter = {}): Promise<Depth> {
+    const checked = depthFilter(filter);
+    return await this.#track(() => this.#store.depth(checked));
   }
 
   async list(filter: JobFilter = {}): Promise<JobSummary[]> {

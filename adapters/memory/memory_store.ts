@@ -4,7 +4,7 @@ import {
   OffTheRecordError,
   UniqueConflictError,
 } from "../../ports/errors.ts";
-import type { JobFilter } from "../../ports/inspector.ts";
+import type { Depth, DepthFilter, JobFilter } from "../../ports/inspector.ts";
 import { isFinal, type JobDetail, type JobId, type JobSummary } from "../../ports/job.ts";
 import type { CancelResult } from "../../ports/jobs.ts";
 import type {
@@ -53,7 +53,7 @@ import {
 import { JobTable } from "./job_table.ts";
 import { detail, summary } from "./job_view.ts";
 import { COMPLETION_TEXT, type MemoryTx } from "./memory_tx.ts";
-import { overviewCounts } from "./overview_counts.ts";
+import { depthOf, overviewCounts } from "./overview_counts.ts";
 import { OwnerTable } from "./owner_table.ts";
 import { PeriodicTable } from "./periodic_table.ts";
 import { SignalBoard } from "./signal_board.ts";
@@ -379,6 +379,11 @@ export class MemoryStore implements Store {
   /** What is stored of upkeep tasks. */
   upkeep(): Promise<StoredUpkeep> {
     return Promise.resolve(this.#upkeep.read(this.#clock()));
+  }
+
+  /** Counts what has not ended. */
+  depth(filter: DepthFilter): Promise<Depth> {
+    return Promise.resolve(depthOf(this.#jobs, filter, this.#clock()));
   }
 
   /** Counts and ages. */

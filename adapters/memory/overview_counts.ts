@@ -1,6 +1,7 @@
+import { type Depth, DEPTH_COUNTED_MAX, type DepthFilter } from "../../ports/inspector.ts";
 import type { JobState } from "../../ports/job.ts";
 import type { Counts } from "../../ports/store.ts";
-import { type JobRow, liesAside } from "./job_row.ts";
+import { type JobRow, liesAside, waits } from "./job_row.ts";
 import type { JobTable } from "./job_table.ts";
 
 /** Counts and ages, over all kinds or one. */
@@ -27,4 +28,21 @@ export function overviewCounts(
     }
   }
   return { states: [...states.values()], waiting, undeclared, bytes: 0 };
+}
+
+/** Counts what has not ended. */
+export function depthOf(table: JobTable, { kind, queue }: DepthFilter, nowMs: number): Depth {
+  const depth = { pending: 0, retryable: 0, running: 0, due: 0 };
+  let counted = 0;
+  for (const row of table.all()) {
+    if (kind !== undefined && row.kind !== kind || queue !== undefined && row.queue !== queue) continue;
+    if (row.state !== "running" && !waits(row)) continue;
+    if (++counted > DEPTH_COUNTED_MAX) break;
+    depth[row.state as "pending" | "retryable" | "running"]++;
+    if (waits(row) && !liesAside(row) && row.scheduledAtMs <= nowMs) depth.due++;
+  }
+  const ages = overviewCounts(table, kind, nowMs).waiting
+    .filter((each) => queue === undefined || each.queue === queue)
+    .map(({ oldestMs }) => oldestMs);
+  return { ...depth, oldestDueMs: ages.length === 0 ? null : Math.max(...ages) };
 }

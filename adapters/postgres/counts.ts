@@ -1,3 +1,4 @@
+import { type Depth, DEPTH_COUNTED_MAX, type DepthFilter } from "../../ports/inspector.ts";
 import type { JobState } from "../../ports/job.ts";
 import type { Counts } from "../../ports/store.ts";
 import type { PostgresDatabase } from "./database.ts";
@@ -15,6 +16,20 @@ const STATES = `
   from {schema}.job_history
   where $1::text is null or kind = $1::text
   group by kind, state`;
+
+/** No further than the bound, or a large backlog would make it dear. */
+const DEPTH = `
+  select
+    (count(*) filter (where state = 'pending'))::float8 as pending,
+    (count(*) filter (where state = 'retryable'))::float8 as retryable,
+    (count(*) filter (where state = 'running'))::float8 as running,
+    (count(*) filter (where state <> 'running' and not undeclared and scheduled_at <= clock_timestamp()))::float8 as due
+  from (
+    select state, undeclared, scheduled_at
+    from {schema}.job
+    where ($1::text is null or kind = $1::text) and ($2::text is null or queue = $2::text)
+    limit ${DEPTH_COUNTED_MAX}
+  ) as counted`;
 
 /** Goes from queue to queue and from priority to priority through the ready index, one row each. */
 const WAITING = `
@@ -79,12 +94,39 @@ const NEXT_DUE = `
   ) as earliest
   having count(*) > 0`;
 
+/** Counts what has not ended. */
+export async function depthOf(database: Statements, { kind, queue }: DepthFilter): Promise<Depth> {
+  const [row] = await database.query(DEPTH, [kind ?? null, queue ?? null]);
+  const waiting = await readWaiting(database, kind);
+  const ages = waiting.filter((each) => queue === undefined || each.queue === queue).map((each) =>
+    each.oldestMs
+  );
+  return {
+    pending: Number(row?.pending),
+    retryable: Number(row?.retryable),
+    running: Number(row?.running),
+    due: Number(row?.due),
+    oldestDueMs: ages.length === 0 ? null : Math.max(...ages),
+  };
+}
+
+async function readWaiting(database: Statements, kind: string | undefined): Promise<Counts["waiting"]> {
+  const rows = kind === undefined
+    ? await database.query(WAITING)
+    : await database.query(WAITING_OF_KIND, [kind]);
+  return rows.map((row) => ({
+    queue: String(row.queue),
+    priority: Number(row.priority),
+    oldestMs: Math.min(Math.max(0, Number(row.oldest_ms)), Number.MAX_SAFE_INTEGER),
+  }));
+}
+
 /** Counts and ages, over all kinds or one. */
 export async function countJobs(database: PostgresDatabase, kind?: string): Promise<Counts> {
   const of = kind ?? null;
   const [states, waiting, undeclared, bytes] = [
     await database.query(STATES, [of]),
-    kind === undefined ? await database.query(WAITING) : await database.query(WAITING_OF_KIND, [kind]),
+    await readWaiting(database, kind),
     await database.query(UNDECLARED, [of]),
     await database.query(BYTES, [database.schema]),
   ];
@@ -94,11 +136,7 @@ export async function countJobs(database: PostgresDatabase, kind?: string): Prom
       state: row.state as JobState,
       count: Number(row.count),
     })),
-    waiting: waiting.map((row) => ({
-      queue: String(row.queue),
-      priority: Number(row.priority),
-      oldestMs: Math.min(Math.max(0, Number(row.oldest_ms)), Number.MAX_SAFE_INTEGER),
-    })),
+    waiting,
     undeclared: Number(undeclared[0]?.count),
     bytes: Number(bytes[0]?.bytes),
     paused: await pausedQueues(database),

@@ -5,7 +5,7 @@ import {
   StatementTimeoutError,
   UniqueKeyHeldError,
 } from "../../ports/errors.ts";
-import type { JobFilter } from "../../ports/inspector.ts";
+import type { Depth, DepthFilter, JobFilter } from "../../ports/inspector.ts";
 import type { JobDetail, JobId, JobSummary } from "../../ports/job.ts";
 import type { CancelResult } from "../../ports/jobs.ts";
 import { guardLog, type Log, silentLog } from "../../ports/log.ts";
@@ -44,7 +44,7 @@ import { cancelJob } from "./cancel.ts";
 import { Contact } from "./contact.ts";
 import { Claimer } from "./claim.ts";
 import { completionOf } from "./completion.ts";
-import { countJobs, nextDue } from "./counts.ts";
+import { countJobs, depthOf, nextDue } from "./counts.ts";
 import { POOL_SIZE_DEFAULT, PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
 import { declare, pauseQueue, resumeQueue } from "./declared.ts";
 import { beat, register, requests } from "./heartbeat.ts";
@@ -400,6 +400,11 @@ export class PostgresStore implements Store {
   /** What is stored of upkeep tasks. */
   async upkeep(): Promise<StoredUpkeep> {
     return await readUpkeep(this.#upkeep);
+  }
+
+  /** Counts what has not ended. */
+  async depth(filter: DepthFilter): Promise<Depth> {
+    return await depthOf(this.#upkeep, filter);
   }
 
   /** Counts and ages, over all kinds or one. */

@@ -161,4 +161,37 @@ export const inspectCases: readonly Case[] = [
       assertEquals(Math.round(oldestPendingMs!), Math.round(ages.get("default 4")!));
     },
   },
+  {
+    name:
+      "the depth counts what has not ended, of all, of a kind or of a queue, and how long the oldest is due",
+    async run(stage) {
+      const queues = [{ name: "default", concurrency: 1 }, { name: "other", concurrency: 1 }];
+      const runtime = stage.build({ kinds: [stage.kind("k"), stage.kind("l")], queues });
+      assertEquals(await runtime.depth(), {
+        pending: 0,
+        retryable: 0,
+        running: 0,
+        due: 0,
+        oldestDueMs: null,
+      });
+      const runAt = new Date(Date.now() + 60_000);
+      const ended = await runtime.enqueue("k");
+      await runtime.cancel(ended);
+      await runtime.enqueue("k");
+      await runtime.enqueue("k", null, { runAt });
+      await runtime.enqueue("l", null, { queue: "other" });
+      const ghost = await stage.ghost();
+      await ghost.claim(1, 1, "other");
+      const figures = async (filter?: Parameters<typeof runtime.depth>[0]) => {
+        const { pending, retryable, running, due, oldestDueMs } = await runtime.depth(filter);
+        return [pending, retryable, running, due, oldestDueMs !== null && oldestDueMs >= 0];
+      };
+      assertEquals(await figures(), [2, 0, 1, 1, true]);
+      assertEquals(await figures({ kind: "k" }), [2, 0, 0, 1, true]);
+      assertEquals(await figures({ kind: "l" }), [0, 0, 1, 0, false]);
+      assertEquals(await figures({ queue: "default" }), [2, 0, 0, 1, true]);
+      assertEquals(await figures({ queue: "other", kind: "l" }), [0, 0, 1, 0, false]);
+      await assertRejects(() => runtime.depth({ kinds: "k" } as never), InvalidOptionError, "kinds");
+    },
+  },
 ];
