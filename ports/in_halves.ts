@@ -1,10 +1,12 @@
-import { ConnectionTimeoutError, DatabaseUnavailableError, TransactionConflictError } from "./errors.ts";
+import {
+  ConnectionTimeoutError,
+  DatabaseUnavailableError,
+  StatementTimeoutError,
+  TransactionConflictError,
+} from "./errors.ts";
 
 /** So many refused in a row, and none that was not: then it is hardly the items' fault. */
 const REFUSED_MAX = 16;
-
-/** SQLSTATEs of waits that were cut short: a cancelled statement, a lock that was not to be had. */
-const CUT_SHORT: ReadonlySet<string> = new Set(["57014", "55P03"]);
 
 /** What a refusal names. */
 export interface Refused<T> {
@@ -58,11 +60,8 @@ export async function inHalves<T>(
   return { done, refused };
 }
 
+/** Whether a failure is the database's or the moment's: then the half of it would fare no better. */
 function isOutage(error: unknown): boolean {
-  if (
-    error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError ||
-    error instanceof TransactionConflictError
-  ) return true;
-  const code: unknown = error instanceof Error ? Reflect.get(error, "code") : undefined;
-  return typeof code === "string" && CUT_SHORT.has(code);
+  return error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError ||
+    error instanceof StatementTimeoutError || error instanceof TransactionConflictError;
 }

@@ -11,6 +11,7 @@ import {
   type PeriodicRow,
   type PeriodicStatus,
   type Schedule,
+  StatementTimeoutError,
   type Store,
 } from "../ports/mod.ts";
 import { correctedTick, dueTick, nextDueAt } from "./_ticks.ts";
@@ -62,7 +63,10 @@ export class Periodics {
           nextMs = Math.min(nextMs ?? Infinity, tick.dueAt - row.nowMs);
         }
       } catch (error) {
-        if (error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError) throw error;
+        if (
+          error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError ||
+          error instanceof StatementTimeoutError
+        ) throw error;
         faults.push(`${periodic.name}: ${errorText(error)}`);
       }
     }
