@@ -23,9 +23,13 @@ const DEPTH = `
     (count(*) filter (where state = 'pending'))::float8 as pending,
     (count(*) filter (where state = 'retryable'))::float8 as retryable,
     (count(*) filter (where state = 'running'))::float8 as running,
-    (count(*) filter (where state <> 'running' and not undeclared and scheduled_at <= clock_timestamp()))::float8 as due
+    (count(*) filter (where is_due))::float8 as due,
+    ${epochMsSql("clock_timestamp()")} - ${epochMsSql("min(due_at) filter (where is_due)")} as oldest_due_ms,
+    count(*) = ${DEPTH_COUNTED_MAX} as is_capped
   from (
-    select state, undeclared, scheduled_at
+    select
+      state, greatest(scheduled_at, enqueued_at) as due_at,
+      state <> 'running' and not undeclared and scheduled_at <= clock_timestamp() as is_due
     from {schema}.job
     where ($1::text is null or kind = $1::text) and ($2::text is null or queue = $2::text)
     limit ${DEPTH_COUNTED_MAX}
@@ -95,19 +99,27 @@ const NEXT_DUE = `
   having count(*) > 0`;
 
 /** Counts what has not ended. */
-export async function depthOf(database: Statements, { kind, queue }: DepthFilter): Promise<Depth> {
+export async function depthOf(database: Statements, filter: DepthFilter): Promise<Depth> {
+  const { kind, queue } = filter;
   const [row] = await database.query(DEPTH, [kind ?? null, queue ?? null]);
-  const waiting = await readWaiting(database, kind);
-  const ages = waiting.filter((each) => queue === undefined || each.queue === queue).map((each) =>
-    each.oldestMs
-  );
+  const isCounted = row?.is_capped !== true;
+  const inLineMs = row?.oldest_due_ms === null ? null : ageMs(row?.oldest_due_ms);
   return {
     pending: Number(row?.pending),
     retryable: Number(row?.retryable),
     running: Number(row?.running),
     due: Number(row?.due),
-    oldestDueMs: ages.length === 0 ? null : Math.max(...ages),
+    oldestDueMs: isCounted ? inLineMs : await oldestDueMs(database, filter),
   };
+}
+
+/** Of all, where more wait than are counted. */
+async function oldestDueMs(database: Statements, { kind, queue }: DepthFilter): Promise<number | null> {
+  const waiting = await readWaiting(database, kind);
+  const ages = waiting.filter((each) => queue === undefined || each.queue === queue).map((each) =>
+    each.oldestMs
+  );
+  return ages.length === 0 ? null : Math.max(...ages);
 }
 
 async function readWaiting(database: Statements, kind: string | undefined): Promise<Counts["waiting"]> {
@@ -117,8 +129,12 @@ async function readWaiting(database: Statements, kind: string | undefined): Prom
   return rows.map((row) => ({
     queue: String(row.queue),
     priority: Number(row.priority),
-    oldestMs: Math.min(Math.max(0, Number(row.oldest_ms)), Number.MAX_SAFE_INTEGER),
+    oldestMs: ageMs(row.oldest_ms),
   }));
+}
+
+function ageMs(ms: unknown): number {
+  return Math.min(Math.max(0, Number(ms)), Number.MAX_SAFE_INTEGER);
 }
 
 /** Counts and ages, over all kinds or one. */
