@@ -2,7 +2,9 @@ import {
   JobNotFoundError,
   JobRunningError,
   OffTheRecordError,
+  TransactionConflictError,
   UniqueConflictError,
+  UniqueKeyHeldError,
 } from "../../ports/errors.ts";
 import type { Depth, DepthFilter, JobFilter } from "../../ports/inspector.ts";
 import { isFinal, type JobDetail, type JobId, type JobSummary } from "../../ports/job.ts";
@@ -57,7 +59,7 @@ import { depthOf, overviewCounts } from "./overview_counts.ts";
 import { OwnerTable } from "./owner_table.ts";
 import { PeriodicTable } from "./periodic_table.ts";
 import { SignalBoard } from "./signal_board.ts";
-import { type Staged, Transactions } from "./transactions.ts";
+import { LOCK_WAIT_MS, type Staged, Transactions } from "./transactions.ts";
 import { uniqueKey } from "./unique_key.ts";
 import { UpkeepTable } from "./upkeep_table.ts";
 
@@ -125,11 +127,17 @@ export class MemoryStore implements Store {
    */
   async insert(jobs: readonly NewJob[], tx?: Tx): Promise<Inserted[]> {
     const mine = tx === undefined ? undefined : this.#transactions.staged(tx);
-    const keys = jobs.filter((job) => job.unique).map(uniqueKey);
-    return await this.#transactions.unlocked(
-      () => first(keys, (key) => this.#transactions.lockerOfKey(key, mine)),
-      () => jobs.map((job) => this.#insert(job, null, mine)),
-    );
+    const unique = jobs.filter((job) => job.unique);
+    const keys = unique.map(uniqueKey);
+    try {
+      return await this.#transactions.unlocked(
+        () => first(keys, (key) => this.#transactions.lockerOfKey(key, mine)),
+        () => jobs.map((job) => this.#insert(job, null, mine)),
+      );
+    } catch (error) {
+      if (mine !== undefined || !(error instanceof TransactionConflictError)) throw error;
+      throw new UniqueKeyHeldError(unique[0]!.kind, LOCK_WAIT_MS, { cause: error.cause });
+    }
   }
 
   /** Writes one job that is due now and has no unique key, and signals that its queue is ready. */

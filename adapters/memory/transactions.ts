@@ -5,8 +5,8 @@ import type { Tx } from "../../ports/tx.ts";
 import type { JobRow } from "./job_row.ts";
 import { MemoryTx, type TxHost } from "./memory_tx.ts";
 
-// As long as a database would let a statement wait before someone looks.
-const LOCK_WAIT_MS = 10_000;
+/** How long whoever needs what an open transaction holds waits for it, in ms. As long as on PostgreSQL. */
+export const LOCK_WAIT_MS: number = 10_000;
 
 /** What one open transaction has staged. */
 export interface Staged {

@@ -93,11 +93,11 @@ export const cancelCases: readonly Case[] = [
   {
     name: "a job that waits for its retry never runs again once it is cancelled",
     async run(stage) {
-      const runtime = await stage.start({ kinds: [stage.kind("k", { backoff: () => 200 })] });
+      const runtime = await stage.start({ kinds: [stage.kind("k", { backoff: () => 1000 })] });
       const id = await runtime.enqueue("k", stage.act({ do: "fail" }, { do: "return" }));
       await stage.until(runtime, id, "retryable");
       assertEquals((await runtime.cancel(id)).result, "cancelled");
-      await pause(400);
+      await pause(1200);
       const job = (await runtime.get(id))!;
       assertEquals([job.state, job.errors.length, stage.starts(id)], ["cancelled", 1, 1]);
     },

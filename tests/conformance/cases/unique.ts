@@ -146,6 +146,30 @@ export const uniqueCases: readonly Case[] = [
     },
   },
   {
+    name: "an open transaction that holds a unique key keeps nobody waiting but those who want that key",
+    async run(stage) {
+      const runtime = await stage.start({ kinds: [stage.kind("k")] });
+      const open = await stage.begin();
+      const held = stage.act({ do: "return" }, { do: "fail" });
+      const id = await runtime.with(open.tx).enqueue("k", held, UNIQUE);
+      let answered = 0;
+      const waiting = Array.from(
+        { length: 12 },
+        () => runtime.enqueue("k", held, UNIQUE).finally(() => answered++),
+      );
+      const others = await Promise.all([
+        runtime.enqueue("k", stage.act({ do: "return" })),
+        runtime.enqueue("k", stage.act({ do: "return" }), UNIQUE),
+      ]);
+      for (const other of others) await stage.until(runtime, other, "completed");
+      const later = await runtime.enqueue("k", null, { runAt: new Date("2200-01-01") });
+      assertEquals((await runtime.cancel(later)).result, "cancelled");
+      assertEquals(answered, 0);
+      await open.commit();
+      assertEquals(new Set(await Promise.all(waiting)), new Set([id]));
+    },
+  },
+  {
     name: "retry of a job whose key a newer job holds is a typed error that names the holder",
     async run(stage) {
       const runtime = stage.build({ kinds: [stage.kind("k")] });
