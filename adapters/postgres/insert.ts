@@ -66,7 +66,10 @@ const INSERT_ONE = `
   )
   returning id`;
 
-/** The same, and wakes its queue. Not every driver can read the void that pg_notify returns. */
+/** The same for one that is due now, and wakes its queue. */
+const INSERT_ONE_AND_NOTIFY = `${INSERT_ONE}, pg_notify($7::text, $8::text)::text as woken`;
+
+/** The same, and wakes its queue if somebody needs to be woken. Not every driver can read the void that pg_notify returns. */
 const INSERT_ONE_AND_WAKE = `${INSERT_ONE},
     coalesce(
       case when scheduled_at > clock_timestamp() then 'later' end,
@@ -136,7 +139,11 @@ export async function insertAndWake(
 ): Promise<Inserted> {
   const columns = [kind, queue, String(priority), String(maxAttempts), args, runAt];
   if (target.silent.has(queue)) return toInserted(await run(INSERT_ONE, columns))[0]!;
-  const rows = await run(INSERT_ONE_AND_WAKE, [...columns, target.channel, readySignal(queue)]);
+  const wake = [...columns, target.channel, readySignal(queue)];
+  if (runAt === null && target.silent.hasNot(queue)) {
+    return toInserted(await run(INSERT_ONE_AND_NOTIFY, wake))[0]!;
+  }
+  const rows = await run(INSERT_ONE_AND_WAKE, wake);
   const woken = rows[0]?.woken;
   if (woken !== "later") target.silent.note(queue, woken !== "");
   return toInserted(rows)[0]!;

@@ -4,21 +4,29 @@ const KNOWN_MS = 20;
 /** How long nothing is believed after this process has given jobs back, in ms: longer than its own mark lasts. */
 const DISTRUST_MS = 1000;
 
-/** For which queues nobody needed to be woken when the database was last asked. */
+interface Answer {
+  readonly isSilent: boolean;
+  readonly until: number;
+}
+
+/** For which queues nobody needed to be woken when the database was last asked, and for which somebody did. */
 export class SilentQueues {
-  readonly #until: Map<string, number> = new Map();
+  readonly #answers: Map<string, Answer> = new Map();
   #distrustedUntil = -Infinity;
 
   /** Notes an answer. */
   note(queue: string, isSilent: boolean): void {
-    if (isSilent) this.#until.set(queue, performance.now() + KNOWN_MS);
-    else this.#until.delete(queue);
+    this.#answers.set(queue, { isSilent, until: performance.now() + KNOWN_MS });
   }
 
   /** Whether nobody needs to be woken for a queue, without asking again. */
   has(queue: string): boolean {
-    const until = this.#until.get(queue);
-    return until !== undefined && performance.now() < until && !this.distrusted;
+    return this.#answer(queue) === true && !this.distrusted;
+  }
+
+  /** Whether somebody must be woken for a queue, without asking again. One who need not be is woken in vain at worst. */
+  hasNot(queue: string): boolean {
+    return this.#answer(queue) === false;
   }
 
   /** Who gives jobs back, as a process does that stops, does not claim them again: its mark must not silence that. */
@@ -29,5 +37,10 @@ export class SilentQueues {
   /** Whether queues are to be woken, whatever the marks say. */
   get distrusted(): boolean {
     return performance.now() < this.#distrustedUntil;
+  }
+
+  #answer(queue: string): boolean | undefined {
+    const answer = this.#answers.get(queue);
+    return answer !== undefined && performance.now() < answer.until ? answer.isSilent : undefined;
   }
 }
