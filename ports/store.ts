@@ -31,12 +31,13 @@ export interface Store {
   insert(jobs: readonly NewJob[], tx?: Tx): Promise<Inserted[]>;
 
   /**
-   * Writes one job that is due now and has no unique key, and signals at its commit that its queue is ready: a trip less
-   * on the way to the handler than to signal afterwards. A store that knows that nobody needs to be woken need not signal.
+   * Writes jobs that are due now and have no unique key, all or none, and signals at their commit that their queues are
+   * ready: a trip less on the way to the handler than to signal afterwards. A store that knows that nobody needs to be woken
+   * need not signal.
    *
    * @throws {RefusedValueError} the database refused a value; nothing was stored.
    */
-  insertAndSignal(job: NewJob): Promise<Inserted>;
+  insertAndSignal(jobs: readonly NewJob[]): Promise<Inserted[]>;
 
   /**
    * Calls one job off; through the transaction when there is one. For a running job the runtime signals the cancel

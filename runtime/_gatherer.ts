@@ -22,8 +22,8 @@ interface Waiting {
 
 /**
  * Gathers concurrent single enqueues of this process into multi-row inserts: one statement and one commit for all
- * of a tick, and for all that arrive while earlier ones are under way. Each call resolves after its own commit. One that
- * is alone takes its signal along, when this process may send one now.
+ * of a tick, and for all that arrive while earlier ones are under way. Each call resolves after its own commit. What is due
+ * now takes its signal along, when this process may send one now.
  */
 export class Gatherer {
   readonly #store: Store;
@@ -73,12 +73,10 @@ export class Gatherer {
 
   async #send(batch: readonly Waiting[]): Promise<void> {
     try {
-      const [first] = batch;
-      if (batch.length === 1 && first!.job.runAt === null && this.#takeSignal()) {
-        return first!.resolve({ ...await this.#store.insertAndSignal(first!.job), signalled: true });
-      }
-      const inserted = await this.#store.insert(batch.map((waiting) => waiting.job));
-      batch.forEach((waiting, index) => waiting.resolve({ ...inserted[index]!, signalled: false }));
+      const jobs = batch.map((waiting) => waiting.job);
+      const signalled = jobs.every((job) => job.runAt === null) && this.#takeSignal();
+      const inserted = signalled ? await this.#store.insertAndSignal(jobs) : await this.#store.insert(jobs);
+      batch.forEach((waiting, index) => waiting.resolve({ ...inserted[index]!, signalled }));
     } catch (error) {
       // Only a refusal is known to have stored nothing. Anything else may have committed: no silent retry.
       if (batch.length > 1 && isRefusal(error)) {

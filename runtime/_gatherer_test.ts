@@ -28,26 +28,26 @@ Deno.test("Gatherer writes the enqueues of one tick in one statement, and answer
   assertEquals(batches, [3]);
 });
 
-Deno.test("Gatherer takes the signal along with a job that is alone and due, when one may be sent", async () => {
-  const signalled: string[] = [];
+Deno.test("Gatherer takes the signal along with jobs that are due now, when one may be sent", async () => {
+  const signalled: string[][] = [];
   const { store, batches } = storing(() => Promise.resolve());
   const withSignal = {
     ...store,
-    insertAndSignal: (one: NewJob) => {
-      signalled.push(one.args);
-      return Promise.resolve({ id: "7", existed: false });
+    insertAndSignal: (jobs: readonly NewJob[]) => {
+      signalled.push(jobs.map(({ args }) => args));
+      return Promise.resolve(jobs.map(({ args }) => ({ id: args, existed: false })));
     },
   } as Store;
   let may = true;
   const gatherer = new Gatherer(withSignal, () => may);
-  assertEquals(await gatherer.insert(job("1")), { id: "7", existed: false, signalled: true });
+  assertEquals(await gatherer.insert(job("1")), { id: "1", existed: false, signalled: true });
   const two = await Promise.all([gatherer.insert(job("2")), gatherer.insert(job("3"))]);
-  assertEquals(two.map((each) => each.signalled), [false, false]);
+  assertEquals(two.map((each) => [each.id, each.signalled]), [["2", true], ["3", true]]);
   const later = { ...job("4"), runAt: "2100-01-01T00:00:00.000Z" };
   assertEquals((await gatherer.insert(later)).signalled, false);
   may = false;
   assertEquals((await gatherer.insert(job("5"))).signalled, false);
-  assertEquals([signalled, batches], [["1"], [2, 1, 1]]);
+  assertEquals([signalled, batches], [[["1"], ["2", "3"]], [1, 1]]);
 });
 
 Deno.test("Gatherer lets what is refused fail alone, also by somebody's trigger", async () => {

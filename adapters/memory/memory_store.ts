@@ -140,11 +140,12 @@ export class MemoryStore implements Store {
     }
   }
 
-  /** Writes one job that is due now and has no unique key, and signals that its queue is ready. */
-  async insertAndSignal(job: NewJob): Promise<Inserted> {
-    const [inserted] = await this.insert([job]);
-    this.#signals.send([{ type: "ready", queue: job.queue }]);
-    return inserted!;
+  /** Writes jobs that are due now and have no unique key, and signals that their queues are ready. */
+  async insertAndSignal(jobs: readonly NewJob[]): Promise<Inserted[]> {
+    const inserted = await this.insert(jobs);
+    const queues = new Set(jobs.map(({ queue }) => queue));
+    this.#signals.send([...queues].map((queue) => ({ type: "ready", queue })));
+    return inserted;
   }
 
   /**

@@ -57,7 +57,7 @@ Deno.test("while a queue is claimed from without a pause nobody is woken for it,
       for (let time = 0; time < 2; time++) {
         await store.database.transaction((tx) => store.insert([newJob()], tx));
         await store.database.transaction((tx) => store.insert([newJob(), newJob()], tx));
-        await store.insertAndSignal(newJob());
+        await store.insertAndSignal([newJob()]);
         await store.signal([READY]);
       }
       assert((await store.nextDue("q"))! <= 5, "it promised to claim again at once");
@@ -65,7 +65,7 @@ Deno.test("while a queue is claimed from without a pause nobody is woken for it,
     });
     assertEquals(heard, []);
     assertEquals((await claim(500)).length, 8);
-    await store.insertAndSignal(newJob({ queue: "other" }));
+    await store.insertAndSignal([newJob({ queue: "other" })]);
     await store.signal([{ type: "ready", queue: "another" }]);
     await until("the others' signals", () => ears.heard.length === 2);
   }, { listen: "auto" }));
@@ -101,7 +101,7 @@ Deno.test("a mark is withdrawn when there is less to claim, claims go on at grow
     assert(pauses.length < 25, `${pauses}`);
     await ears.heardBefore();
     await store.database.transaction((tx) => store.insert([newJob()], tx));
-    await store.insertAndSignal(newJob());
+    await store.insertAndSignal([newJob()]);
     await store.signal([READY]);
     assertEquals(await ears.heardBefore(), [READY, READY, READY]);
   }, { listen: "auto" }));
@@ -151,12 +151,14 @@ async function enqueueInEveryWay({ store }: StoreFixture): Promise<void> {
     store.insert([newJob({ unique: true, args: `"${Math.random()}"` })], tx)
   );
   await store.database.query("select {schema}.enqueue('k')");
-  await store.insertAndSignal(newJob());
+  await store.insertAndSignal([newJob()]);
+  await store.insertAndSignal([newJob(), newJob()]);
+  await store.insertAndSignal([newJob(), newJob({ priority: 1 })]);
   await store.signal([READY]);
   await new Promise((resolve) => setTimeout(resolve, 30));
 }
 
-const WAYS = 6;
+const WAYS = 8;
 
 Deno.test("a queue that no process works wakes nobody, and wakes again once one is on the record, dead or alive", () =>
   withStore(async (fixture) => {

@@ -41,7 +41,15 @@ const INSERT_ALIKE = `
   order by ord
   returning id`;
 
-/** The same, and wakes the queues of what is due now, except those for which nobody needs to be woken. */
+const INSERT_ALIKE_AND_WAKE = `
+  with inserted as (${INSERT_ALIKE}
+  ), woken as (
+    select coalesce(${silence("$2::text")}, pg_notify($6::text, $7::text)::text) as woken
+  )
+  select id, (select woken from woken) as woken
+  from inserted`;
+
+/** The same for jobs that differ, and wakes the queues of what is due now, except those for which nobody needs to be woken. */
 const INSERT_AND_WAKE = `
   with inserted as (
     ${INSERT_ROWS} returning id, queue, scheduled_at
@@ -104,9 +112,12 @@ export async function insertJobs(
   if (jobs.length === 0) return [];
   if (jobs.some((job) => job.unique)) return await insertUnique(run, target, jobs, false);
   if (!areAlike(jobs)) return toInserted(await run(INSERT, columnsOf(jobs)));
+  return toInserted(await run(INSERT_ALIKE, alikeColumnsOf(jobs)));
+}
+
+function alikeColumnsOf(jobs: readonly NewJob[]): TxParam[] {
   const { kind, queue, priority, maxAttempts } = jobs[0]!;
-  const args = arrayLiteral(jobs.map((job) => job.args));
-  return toInserted(await run(INSERT_ALIKE, [kind, queue, String(priority), String(maxAttempts), args]));
+  return [kind, queue, String(priority), String(maxAttempts), arrayLiteral(jobs.map((job) => job.args))];
 }
 
 function areAlike(jobs: readonly NewJob[]): boolean {
@@ -126,13 +137,31 @@ export async function insertJobsIn(
   if (jobs.length === 0) return [];
   const run = runIn(tx, target);
   if (jobs.some((job) => job.unique)) return await insertUnique(run, target, jobs, true);
-  if (jobs.length === 1) return [await insertAndWake(run, target, jobs[0]!)];
-  if (jobs.every(({ queue }) => target.silent.has(queue))) return await insertJobs(run, target, jobs);
-  return toInserted(await run(INSERT_AND_WAKE, [...columnsOf(jobs), ...wakeParams(target.channel, jobs)]));
+  return await insertAndWake(run, target, jobs);
 }
 
-/** Writes one job that has no unique key, and wakes its queue at the commit unless nobody needs to be woken. */
+/** Writes jobs that have no unique key, and wakes their queues at the commit unless nobody needs to be woken. */
 export async function insertAndWake(
+  run: RunStatement,
+  target: InsertTarget,
+  jobs: readonly NewJob[],
+): Promise<Inserted[]> {
+  if (jobs.length === 1) return [await insertOneAndWake(run, target, jobs[0]!)];
+  if (jobs.every(({ queue }) => target.silent.has(queue))) return await insertJobs(run, target, jobs);
+  if (!areAlike(jobs)) {
+    return toInserted(await run(INSERT_AND_WAKE, [...columnsOf(jobs), ...wakeParams(target.channel, jobs)]));
+  }
+  const { queue } = jobs[0]!;
+  const rows = await run(INSERT_ALIKE_AND_WAKE, [
+    ...alikeColumnsOf(jobs),
+    target.channel,
+    readySignal(queue),
+  ]);
+  target.silent.note(queue, rows[0]?.woken !== "");
+  return toInserted(rows);
+}
+
+async function insertOneAndWake(
   run: RunStatement,
   target: InsertTarget,
   { kind, queue, priority, maxAttempts, args, runAt }: NewJob,

@@ -244,11 +244,11 @@ export class PostgresStore implements Store {
   }
 
   /**
-   * Writes one job that is due now and has no unique key, and signals at its commit that its queue is ready, unless
-   * somebody is claiming from it without a pause.
+   * Writes jobs that are due now and have no unique key, all or none, and signals at their commit that their queues are
+   * ready, but for those for which nobody needs to be woken.
    */
-  async insertAndSignal(job: NewJob): Promise<Inserted> {
-    return await this.#ids.guard(() => insertAndWake(this.#run, this.#target, job));
+  async insertAndSignal(jobs: readonly NewJob[]): Promise<Inserted[]> {
+    return await this.#ids.guard(() => insertAndWake(this.#run, this.#target, jobs));
   }
 
   /** Calls one job off; through the transaction when there is one. */

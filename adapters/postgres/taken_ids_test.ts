@@ -112,7 +112,7 @@ Deno.test("an enqueue whose id is taken moves the sequence ahead and succeeds", 
       assert(Number(inserted[0]!.id) > 3, inserted[0]!.id);
     }
     await setSequence(store, 1);
-    assert(Number((await store.insertAndSignal(newJob())).id) > 3);
+    assert(Number((await store.insertAndSignal([newJob()]))[0]!.id) > 3);
   }));
 
 Deno.test("in a caller's transaction that is a typed error, and the next transaction succeeds", () =>

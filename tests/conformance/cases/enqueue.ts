@@ -154,12 +154,14 @@ export const enqueueCases: readonly Case[] = [
     name: "a job that is written with its signal is there when the signal comes",
     async run(stage) {
       const store = await stage.store();
+      await store.register({ id: crypto.randomUUID(), name: "listener", queues: ["slow"] });
       const { promise: heard, resolve } = Promise.withResolvers<string>();
       const subscription = await store.subscribe({
         signal: (signal) => signal.type === "ready" && resolve(signal.queue),
         ready: () => {},
       });
-      const { id } = await store.insertAndSignal(bareJob("k", { n: 1 }, { queue: "slow" }));
+      const [one] = await store.insertAndSignal([bareJob("k", { n: 1 }, { queue: "slow" })]);
+      const { id } = one!;
       assertEquals(await heard, "slow");
       assertEquals((await store.get(id))!.state, "pending");
       await subscription.close();

@@ -54,11 +54,14 @@ const frame = fc.jsonValue({ stringUnit: "binary", maxDepth: 2 });
 const printed = textOf(["\n", "\r", "[", "{", "token", "\u2028", "\0", "\ufeff", "\u{1f600}"], 6);
 
 const signal: fc.Arbitrary<Signal> = fc.tuple(
-  fc.constantFrom("ready", "pause", "resume", "cancel", "wait", "final"),
+  fc.constantFrom("ready", "aside", "pause", "resume", "cancel", "wait", "final"),
   fc.string({ unit: "binary", maxLength: 12 }).map((text) => text.repeat(10)),
-).map(([type, value]): Signal =>
-  type === "cancel" || type === "wait" || type === "final" ? { type, id: value } : { type, queue: value }
-);
+).map(([type, value]): Signal => {
+  if (type === "aside") return { type, queue: value, kind: value };
+  return type === "cancel" || type === "wait" || type === "final"
+    ? { type, id: value }
+    : { type, queue: value };
+});
 
 export const textProperties: readonly Property[] = [
   {
