@@ -8,6 +8,7 @@
  * @module
  */
 
+import { UNSTABLE_FLAGS } from "../workers/unstable_flags.ts";
 import { chosenConfig } from "./application_place.ts";
 import { parseArguments } from "./arguments.ts";
 import { HEAP_FLAG } from "./heap_flag.ts";
@@ -69,6 +70,7 @@ function start(): void {
       "run",
       "--allow-all",
       HEAP_FLAG,
+      ...UNSTABLE_FLAGS,
       ...(config === null ? [] : ["--config", config]),
       new URL("./worker.ts", import.meta.url).href,
       ...Deno.args,

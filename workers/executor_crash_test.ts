@@ -112,3 +112,45 @@ Deno.test("call() refuses an input that is no JSON at once", async () => {
     "InvalidJsonError: Cannot store input.f as JSON: function is no JSON",
   ]);
 });
+
+for (const isolation of ["thread", "process"] as const) {
+  Deno.test(`what Deno would end a process for is an error that a handler can catch: ${isolation}`, async () => {
+    await using f = fixture();
+    for (const what of ["workerNone", "workerInherit", "workerList", "listen", "connect", "serve"]) {
+      const outcome = await f.run({ isolation, args: { do: "unstable", what } }).ended;
+      assert(outcome.type === "completed", JSON.stringify(outcome));
+      assertStringIncludes(outcome.output!, "TypeError: A handler can't");
+    }
+  });
+}
+
+Deno.test("a handler's own worker works as ever; what it throws is a crash of that job, and what it exits is itself", async () => {
+  await using f = fixture({ threads: 1 });
+  const nested = (code: string) => f.run({ args: { do: "nested", code } }).ended;
+  assertEquals(await nested("self.postMessage(self.name)"), {
+    type: "completed",
+    output: '"nested"',
+    completedIn: false,
+  });
+  for (const code of ["throw new Error('nested')", "Promise.reject(new Error('nested'))"]) {
+    assertCrash(await nested(code), "nested");
+  }
+  const exits = [
+    "Deno.exit(3)",
+    "import('node:process').then(({ default: p }) => p.reallyExit(3))",
+    "self.close()",
+  ];
+  const outcomes = exits.map((code) => nested(code));
+  for (const outcome of outcomes) assertEquals((await outcome).type, "completed");
+});
+
+Deno.test("what a handler's own worker does ends no process that was started with our flags", async () => {
+  await using f = fixture();
+  const code = "new Worker('data:text/javascript,1', { type: 'module', deno: { permissions: 'none' } });" +
+    "self.postMessage('lives')";
+  assertEquals(await f.run({ isolation: "process", args: { do: "nested", code } }).ended, {
+    type: "completed",
+    output: '"lives"',
+    completedIn: false,
+  });
+});

@@ -4,6 +4,7 @@ import { boundedFields, cutText, fieldsLength, LINE_MAX, LOG_TEXT_MAX } from "..
 import { describeError, keepableText } from "../describe_error.ts";
 import { OutputLimit } from "../output_limit.ts";
 import type { AbortCause } from "../outcome.ts";
+import { UNSTABLE_FLAGS } from "../unstable_flags.ts";
 import type { CallRequest, JobName, Work, WorkObserver, WorkSurroundings } from "../work.ts";
 import { CallsOfHost } from "./calls_of_host.ts";
 import { encodeFrames, type LineBounds, readLines } from "./frames.ts";
@@ -146,7 +147,7 @@ export class HostProcess {
     });
     const main = HOST_MAIN.protocol === "file:" ? fileURLToPath(HOST_MAIN) : HOST_MAIN.href;
     this.#child = new Deno.Command(Deno.execPath(), {
-      args: ["run", "--quiet", ...start.flags, main],
+      args: ["run", "--quiet", ...UNSTABLE_FLAGS, ...start.flags, main],
       stdin: "piped",
       stdout: "piped",
       stderr: "piped",

@@ -10,6 +10,8 @@ import {
   snooze,
 } from "../../ports/mod.ts";
 
+const NESTED = "data:text/javascript,self.postMessage(1)";
+
 /** One module for many tests: `args.do` says what its handler does. */
 const actions: Record<
   string,
@@ -129,6 +131,29 @@ const actions: Record<
     console.log("two\nlines");
     // deno-lint-ignore no-console -- printing is what is tested
     console.error("and %s", "one");
+  },
+  unstable: async (args) => {
+    const what: Record<string, () => unknown> = {
+      workerNone: () => new Worker(NESTED, { type: "module", deno: { permissions: "none" } }),
+      workerInherit: () => new Worker(NESTED, { type: "module", deno: { permissions: "inherit" } }),
+      workerList: () => new Worker(NESTED, { type: "module", deno: { permissions: { read: true } } }),
+      listen: () => Deno.listen({ transport: "vsock", cid: 1, port: 9 }),
+      connect: () => Deno.connect({ transport: "vsock", cid: 1, port: 9 }),
+      serve: () => Deno.serve({ transport: "vsock", cid: 1, port: 9 }, () => new Response()),
+    };
+    try {
+      await what[String(args["what"])]!();
+      return "it was let";
+    } catch (error) {
+      return String(error);
+    }
+  },
+  nested: async (args) => {
+    const worker = new Worker(`data:text/javascript,${args["code"]}`, { type: "module", name: "nested" });
+    return await new Promise<Json>((resolve) => {
+      worker.onmessage = (event) => resolve(event.data);
+      setTimeout(() => resolve("nothing came"), 2000);
+    });
   },
   rawFlood: (args) => {
     const chunk = new Uint8Array(1024 * 1024).fill(120);

@@ -1,5 +1,6 @@
 /// <reference lib="deno.worker" />
 import { AsyncLocalStorage } from "node:async_hooks";
+import { guardUnstable } from "./guard_unstable.ts";
 import { handlerConsole } from "./handler_console.ts";
 
 /** The job whose code runs. */
@@ -46,6 +47,7 @@ export function guardThread(guard: ThreadGuard): void {
   });
   guardTimers(guard);
   guardExits(guard);
+  guardUnstable();
   const write = (line: string) => guard.output(currentJob.getStore(), line);
   globalThis.console = handlerConsole(write);
   guardStreams(write);
