@@ -13,6 +13,7 @@ import {
   type Inspector,
   InvalidOptionError,
   isEventGlob,
+  isTooDeep,
   type JobId,
   LIST_LIMIT_MAX,
   relayJsonText,
@@ -129,7 +130,8 @@ export async function getEvent(
       subject: summary.subject,
       owner_id: summary.ownerId,
       occurred_at: summary.occurredAt,
-      data: relayJsonText(String(row.data)),
+      // Somebody's SQL may have nested it too deep; such an event is poisoned, and is looked at for that.
+      data: isTooDeep(String(row.data)) ? null : relayJsonText(String(row.data)),
     },
     subscribers: subscribers.sort((one, other) => one.subscription < other.subscription ? -1 : 1),
   };

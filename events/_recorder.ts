@@ -9,6 +9,7 @@ import {
   type TxParam,
   type TxRow,
 } from "../ports/mod.ts";
+import { inBatches } from "../ports/batches.ts";
 import { type NewEvent, newEvent, newEvents } from "./_drafts.ts";
 
 /** One row per event, in order, and at most one notification. The events are passed as one JSON text. */
@@ -42,9 +43,11 @@ export interface OutboxRecorderOptions {
 export class OutboxRecorder implements Recorder {
   readonly #options: OutboxRecorderOptions;
   readonly #run: Run;
+  readonly #isInTransaction: boolean;
 
   constructor(options: OutboxRecorderOptions, tx?: Tx) {
     this.#options = options;
+    this.#isInTransaction = tx !== undefined;
     const { database } = options;
     if (tx === undefined) {
       this.#run = (text, params) => database.query(text, params);
@@ -68,9 +71,23 @@ export class OutboxRecorder implements Recorder {
 
   async recordMany(drafts: readonly EventDraft[]): Promise<EventId[]> {
     const events = newEvents(this.#options.composition().eventTypes, drafts);
-    if (events.length === 0) return [];
-    return (await this.#run(RECORD, [rowsText(events)])).map((row) => String(row.id));
+    const batches = inBatches(events, ({ subject, data }) => subject.length + data.length + ROW_LENGTH);
+    if (batches.length <= 1 || this.#isInTransaction) return await recordBatches(this.#run, batches);
+    return await this.#options.database.transaction((tx) =>
+      recordBatches((text, params) => tx.unsafe(text, params), batches)
+    );
   }
+}
+
+/** About what the rest of a row takes in the text of a statement, in characters. */
+const ROW_LENGTH = 200;
+
+async function recordBatches(run: Run, batches: readonly (readonly NewEvent[])[]): Promise<EventId[]> {
+  const ids: EventId[] = [];
+  for (const batch of batches) {
+    for (const row of await run(RECORD, [rowsText(batch)])) ids.push(String(row.id));
+  }
+  return ids;
 }
 
 function rowsText(events: readonly NewEvent[]): string {

@@ -142,8 +142,8 @@ export class TooLargeError extends RangeError {
   readonly max: number;
 
   /** Names the thing, its size and its bound. */
-  constructor(what: string, actual: number, max: number, unit: string) {
-    super(`Cannot store ${what} of ${actual} ${unit}: the most is ${max} ${unit}`);
+  constructor(what: string, actual: number, max: number, unit: string, options?: ErrorOptions) {
+    super(`Cannot store ${what} of ${actual} ${unit}: the most is ${max} ${unit}`, options);
     this.max = max;
   }
 }

@@ -101,7 +101,10 @@ export interface JobSummary {
 export interface JobDetail extends JobSummary {
   /** How often it was claimed. Every write of a run is fenced by it. */
   readonly run: number;
-  /** Its args. An integer beyond 2^53 is changed by JavaScript: see `unsafeNumbers`. */
+  /**
+   * Its args. An integer beyond 2^53 is changed by JavaScript: see `unsafeNumbers`. Null when somebody's SQL has nested
+   * them deeper than 500 levels: see `argsText`.
+   */
   readonly args: Json;
   /** Its args as the stored JSON text, digit by digit. */
   readonly argsText: string;

@@ -19,7 +19,7 @@ export interface JsonTextOptions {
  * @throws {TooLargeError} when the text is longer than `maxBytes`.
  */
 export function toJsonText(value: unknown, options: JsonTextOptions): string {
-  const text = textOf(value, [options.name]);
+  const text = textOf(value, options);
   // A UTF-16 code unit is at most 3 bytes of UTF-8, so most texts need no counting.
   if (text.length * 3 > options.maxBytes) {
     const bytes = new TextEncoder().encode(text).length;
@@ -32,9 +32,10 @@ export function toJsonText(value: unknown, options: JsonTextOptions): string {
  * Reads JSON text and refuses what a JavaScript number would change: an integer beyond 2^53 that another
  * program stored. Reading it as a neighbouring number would point a handler at the wrong record.
  *
- * @throws {InvalidJsonError} naming the path and the digits; or it is no JSON text.
+ * @throws {InvalidJsonError} naming the path and the digits; or it is no JSON text, or nested deeper than 500 levels.
  */
 export function parseJsonText(text: string, name: string): Json {
+  refuseDeep(text, name);
   const value = parsed(text, name);
   // An integer beyond 2^53 has 16 digits, so most texts need no second look.
   if (!hasLongNumber(text)) return value;
@@ -72,14 +73,53 @@ const { rawJSON, isRawJSON } = JSON as unknown as {
 /**
  * Reads JSON text to hand it on: what a JavaScript number would change is kept as raw JSON, which {@linkcode toJsonText}
  * writes digit by digit as it was. Such a value is of no use for anything else.
+ *
+ * @throws {InvalidJsonError} it is nested deeper than 500 levels.
  */
 export function relayJsonText(text: string): Json {
+  refuseDeep(text, "the text");
   if (!hasLongNumber(text) && !/\d[eE]/.test(text)) return JSON.parse(text);
   return JSON.parse(text, (_key, value, context?: { source?: string }) => {
     const source = context?.source;
     if (typeof value !== "number" || source === undefined || String(value) === source) return value;
     return rawJSON(source);
   });
+}
+
+/**
+ * Whether a JSON text is nested deeper than 500 levels. `enqueue` stores none, but somebody's SQL may; whatever reads it
+ * level by level would overflow its stack. Only texts that are long enough are looked at.
+ */
+export function isTooDeep(text: string): boolean {
+  if (text.length <= 2 * ARGS_DEPTH_MAX) return false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      if (++depth > ARGS_DEPTH_MAX) return true;
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--;
+  }
+  return false;
+}
+
+const [QUOTE, BACKSLASH] = [34, 92];
+const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [91, 93, 123, 125];
+
+/** Where the string that begins at a place ends; the end of the text where it does not. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+function refuseDeep(text: string, name: string): void {
+  if (typeof text === "string" && isTooDeep(text)) {
+    throw new InvalidJsonError(name, `it is nested deeper than ${ARGS_DEPTH_MAX} levels`);
+  }
 }
 
 /** As many digits as an integer beyond 2^53 has at least. */
@@ -148,13 +188,20 @@ function writtenDigits(value: number): string {
   return sign + whole + fraction.padEnd(Number(exponent), "0");
 }
 
-function textOf(value: unknown, path: string[]): string {
+/** V8 makes no longer string, in UTF-16 code units. */
+const STRING_LENGTH_MAX = 2 ** 29 - 24;
+
+function textOf(value: unknown, { name, maxBytes }: JsonTextOptions): string {
+  const path = [name];
   let text: unknown;
   try {
     check(value, path, new Set());
     text = JSON.stringify(value);
   } catch (error) {
     if (error instanceof InvalidJsonError) throw error;
+    if (error instanceof RangeError && /string length/i.test(error.message)) {
+      throw new TooLargeError(name, STRING_LENGTH_MAX, maxBytes, "bytes", { cause: error });
+    }
     // A getter or a proxy of the caller's; the path is where it stands.
     throw new InvalidJsonError(path.join(""), `reading it threw: ${errorText(error)}`, { cause: error });
   }

@@ -1,6 +1,6 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InvalidJsonError, TooLargeError } from "./errors.ts";
-import { parseJsonText, toJsonText, unsafeNumbers } from "./json_text.ts";
+import { isTooDeep, parseJsonText, relayJsonText, toJsonText, unsafeNumbers } from "./json_text.ts";
 
 const NUL = "\u0000";
 const HALF = "\ud83d";
@@ -177,3 +177,23 @@ function expanded(value: number): string {
   const [whole = "", fraction = ""] = digits.split(".");
   return whole + fraction.padEnd(Number(exponent), "0");
 }
+
+Deno.test("a text that is nested too deep to be read level by level is refused by a typed error, a wide one is not", () => {
+  const deep = (levels: number, inner = "1") => '{"a":['.repeat(levels / 2) + inner + "]}".repeat(levels / 2);
+  for (const levels of [502, 6000, 200_000]) {
+    assertEquals(isTooDeep(deep(levels)), true);
+    for (
+      const read of [() => parseJsonText(deep(levels), "args"), () => relayJsonText(deep(levels, "1e30"))]
+    ) {
+      assertStringIncludes(assertThrows(read, InvalidJsonError).message, "500 levels");
+    }
+  }
+  assertEquals(isTooDeep(deep(500)), false);
+  parseJsonText(deep(500), "args");
+  const quoted = JSON.stringify({
+    text: '[{"\\'.repeat(2000),
+    more: ["[".repeat(2000), '\\"[[', "{".repeat(2000)],
+  });
+  assertEquals(isTooDeep(quoted), false);
+  assertEquals(isTooDeep(JSON.stringify(Array.from({ length: 2000 }, () => [[{}]]))), false);
+});

@@ -1,6 +1,7 @@
 import {
   errorText,
   type Final,
+  isTooDeep,
   type JobId,
   type Json,
   type Log,
@@ -165,6 +166,6 @@ export class Waiters {
 }
 
 function result(final: Final): WaitResult {
-  const output: Json = final.output === null ? null : JSON.parse(final.output);
+  const output: Json = final.output === null || isTooDeep(final.output) ? null : JSON.parse(final.output);
   return { done: true, state: final.state, output, error: final.error };
 }

@@ -1,3 +1,4 @@
+import { inBatches } from "../../ports/batches.ts";
 import type { Inserted, NewJob } from "../../ports/store.ts";
 import type { Tx, TxParam, TxRow } from "../../ports/tx.ts";
 import { insertUnique } from "./insert_unique.ts";
@@ -111,6 +112,10 @@ export async function insertJobs(
 ): Promise<Inserted[]> {
   if (jobs.length === 0) return [];
   if (jobs.some((job) => job.unique)) return await insertUnique(run, target, jobs, false);
+  return await insertPlain(run, jobs);
+}
+
+async function insertPlain(run: RunStatement, jobs: readonly NewJob[]): Promise<Inserted[]> {
   if (!areAlike(jobs)) return toInserted(await run(INSERT, columnsOf(jobs)));
   return toInserted(await run(INSERT_ALIKE, alikeColumnsOf(jobs)));
 }
@@ -134,8 +139,32 @@ export async function insertJobsIn(
   target: InsertTarget,
   jobs: readonly NewJob[],
 ): Promise<Inserted[]> {
-  if (jobs.length === 0) return [];
   const run = runIn(tx, target);
+  return await eachBatch(jobs, (batch) => insertBatchIn(run, target, batch));
+}
+
+/** Writes jobs in as many statements as they need, one after the other. */
+export async function eachBatch(
+  jobs: readonly NewJob[],
+  insert: (batch: readonly NewJob[]) => Promise<Inserted[]>,
+): Promise<Inserted[]> {
+  const batches = jobBatches(jobs);
+  if (batches.length === 1) return await insert(jobs);
+  const inserted: Inserted[] = [];
+  for (const batch of batches) for (const each of await insert(batch)) inserted.push(each);
+  return inserted;
+}
+
+/** Jobs as they fit into statements. */
+export function jobBatches(jobs: readonly NewJob[]): (readonly NewJob[])[] {
+  return inBatches(jobs, ({ kind, queue, args }) => kind.length + queue.length + args.length);
+}
+
+async function insertBatchIn(
+  run: RunStatement,
+  target: InsertTarget,
+  jobs: readonly NewJob[],
+): Promise<Inserted[]> {
   if (jobs.some((job) => job.unique)) return await insertUnique(run, target, jobs, true);
   return await insertAndWake(run, target, jobs);
 }

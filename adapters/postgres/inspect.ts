@@ -1,7 +1,7 @@
 import type { AttemptError, JobDetail, JobId, JobProgress, JobState, JobSummary } from "../../ports/job.ts";
 import type { JobFilter } from "../../ports/inspector.ts";
 import type { Json } from "../../ports/json.ts";
-import { unsafeNumbers } from "../../ports/json_text.ts";
+import { isTooDeep, unsafeNumbers } from "../../ports/json_text.ts";
 import { ARGS_PREVIEW_LENGTH } from "../../ports/limits.ts";
 import type { Final } from "../../ports/store.ts";
 import type { TxRow } from "../../ports/tx.ts";
@@ -136,12 +136,16 @@ function toSummary(row: TxRow): JobSummary {
 
 function toDetail(row: TxRow): JobDetail {
   const argsText = String(row.args);
+  const isReadable = !isTooDeep(argsText);
   return {
     ...toSummary(row),
     run: Number(row.run),
-    args: JSON.parse(argsText),
+    args: parse(argsText),
     argsText,
-    unsafeNumbers: unsafeNumbers(argsText, "args").map(({ path, digits }) => ({ path, digits })),
+    unsafeNumbers: (isReadable ? unsafeNumbers(argsText, "args") : []).map(({ path, digits }) => ({
+      path,
+      digits,
+    })),
     output: parse(row.output),
     errors: toErrors(parse(row.errors)),
     progress: toProgress(parse(row.progress)),
@@ -152,7 +156,7 @@ function toDetail(row: TxRow): JobDetail {
 }
 
 function parse(text: unknown): Json {
-  return typeof text === "string" ? JSON.parse(text) : null;
+  return typeof text === "string" && !isTooDeep(text) ? JSON.parse(text) : null;
 }
 
 /** What somebody's SQL has left there is told as far as it goes: one odd row must not spoil a page. */

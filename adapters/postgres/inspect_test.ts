@@ -92,3 +92,16 @@ Deno.test("retention deletes in bounded steps, by the age of each sort", () =>
     assertEquals((await store.list({ limit: 10 })).map(({ state }) => state), ["discarded", "discarded"]);
     assertEquals(await store.purge({ completedMs: 0, othersMs: 0, limit: 3 }), 2);
   }));
+
+Deno.test("args that somebody's SQL has nested too deep are told as text", () =>
+  withStore(async ({ store, claim, finish }) => {
+    const [{ id } = { id: "" }] = await store.insert([newJob()]);
+    const deep = "[".repeat(6000) + "]".repeat(6000);
+    await store.database.query("update {schema}.job set args = $1::text::jsonb", [deep]);
+    assertEquals((await store.list({ limit: 10 })).length, 1);
+    const job = (await store.get(id))!;
+    assertEquals([job.args, job.argsText.length, job.unsafeNumbers], [null, 12_000, []]);
+    await finish(await claim());
+    await store.database.query("update {schema}.job_history set output = $1::text::jsonb", [deep]);
+    assertEquals((await store.get(id))!.output, null);
+  }));

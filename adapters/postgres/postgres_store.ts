@@ -36,6 +36,7 @@ import type {
   Store,
   TakeTick,
 } from "../../ports/store.ts";
+import type { Transaction } from "../../ports/database.ts";
 import type { Tx } from "../../ports/tx.ts";
 import type { StoredUpkeep, UpkeepReport } from "../../ports/upkeep.ts";
 import { findAside } from "./aside.ts";
@@ -51,10 +52,12 @@ import { beat, register, requests } from "./heartbeat.ts";
 import { channelName } from "./identifiers.ts";
 import { IdSequence } from "./id_sequence.ts";
 import {
+  eachBatch,
   insertAndWake,
   insertJobs,
   insertJobsIn,
   type InsertTarget,
+  jobBatches,
   runIn,
   type RunStatement,
 } from "./insert.ts";
@@ -229,18 +232,24 @@ export class PostgresStore implements Store {
 
   async #insert(jobs: readonly NewJob[]): Promise<Inserted[]> {
     const unique = jobs.find((job) => job.unique);
-    if (unique === undefined) return await insertJobs(this.#run, this.#target, jobs);
+    if (unique === undefined) {
+      if (jobBatches(jobs).length <= 1) return await insertJobs(this.#run, this.#target, jobs);
+      return await this.#work.transaction((own) => this.#insertIn(own, jobs));
+    }
     try {
       if (jobs.length === 1) {
         return await insertJobs((text, params) => this.#patient.query(text, params), this.#target, jobs);
       }
       // It may take several statements.
-      return await this.#patient.transaction((own) =>
-        insertJobs(async (text, params) => await own.unsafe(text, params), this.#target, jobs)
-      );
+      return await this.#patient.transaction((own) => this.#insertIn(own, jobs));
     } catch (error) {
       throw heldKey(error, unique.kind);
     }
+  }
+
+  #insertIn(own: Transaction, jobs: readonly NewJob[]): Promise<Inserted[]> {
+    const run: RunStatement = async (text, params) => await own.unsafe(text, params);
+    return eachBatch(jobs, (batch) => insertJobs(run, this.#target, batch));
   }
 
   /**

@@ -199,3 +199,26 @@ Deno.test("a dead process with a job that can't be put back keeps no other from 
     await sql.end();
   }
 });
+
+Deno.test("a job whose args somebody's SQL has nested too deep is discarded with a word, and its neighbours run", async () => {
+  const url = await testDatabaseUrl();
+  const schema = uniqueSchema();
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    await using works = new Works(url, schema, [kind("k", () => Promise.resolve(null))]);
+    const { runtime } = works;
+    await runtime.migrate();
+    await sql.unsafe(`
+      insert into ${schema}.job (kind, queue, max_attempts, priority, scheduled_at, args)
+      values ('k', 'default', 3, 2, now(), (repeat('[', 6000) || repeat(']', 6000))::jsonb)`);
+    await runtime.start();
+    const next = await runtime.enqueue("k");
+    assertEquals((await runtime.wait(next, 10_000)).done, true);
+    const result = await runtime.wait("1", 10_000);
+    assert(result.done && result.state === "discarded");
+    assertMatch(result.error!, /nested deeper than 500 levels/);
+  } finally {
+    await sql.unsafe(`drop schema if exists ${schema} cascade`);
+    await sql.end();
+  }
+});
