@@ -6,7 +6,7 @@ import type { SecretBox } from "./_secret_box.ts";
 import type { SecretCheck } from "./_secret_check.ts";
 import type { Sender } from "./_sender.ts";
 import type { EgressGuard } from "./guard.ts";
-import type { PostInput } from "./post.ts";
+import type { PostInput } from "./_poster.ts";
 import type { WebhookSettings } from "./settings.ts";
 
 /** What an attempt is made with. */

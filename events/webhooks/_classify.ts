@@ -1,5 +1,5 @@
 import type { Verdict } from "./guard.ts";
-import type { PostOutput } from "./post.ts";
+import type { PostOutput } from "./_poster.ts";
 import { retryAfterMs } from "./_retry_after.ts";
 
 /** What follows from an attempt. */

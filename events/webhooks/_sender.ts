@@ -10,7 +10,7 @@ import {
   type Service,
 } from "../../ports/mod.ts";
 import type { EgressGuard } from "./guard.ts";
-import type { Poster, PostInput, PostOutput } from "./post.ts";
+import type { Poster, PostInput, PostOutput } from "./_poster.ts";
 import { CALL_EXTRA_MS } from "./settings.ts";
 
 /** Where requests are made: in a host process, or in this process itself. */
