@@ -12,12 +12,20 @@ const LOOK_MS = 20;
 /** The first look after the start, or after a mark was withdrawn, in ms; each next one waits twice as long. */
 const AFTERMATH_MS = 25;
 
+/** A row that somebody holds is left as it is: without its mark a relay is notified, and a mark runs out by itself. */
 const MARK = `
   update {schema}.relay
   set awake_until = clock_timestamp() + $2::int * interval '1 ms'
-  where owner = $1::text::uuid`;
+  where owner in (
+    select owner from {schema}.relay where owner = $1::text::uuid for no key update skip locked
+  )`;
 
-const WITHDRAW = "update {schema}.relay set awake_until = '-infinity' where owner = $1::text::uuid";
+const WITHDRAW = `
+  update {schema}.relay
+  set awake_until = '-infinity'
+  where owner in (
+    select owner from {schema}.relay where owner = $1::text::uuid for no key update skip locked
+  )`;
 
 /**
  * The mark that tells recorders that this relay looks at the outbox without a pause, so that they need to wake nobody.

@@ -10,6 +10,7 @@ import {
 } from "../ports/mod.ts";
 import { jobsOf, planFanout, type Subscribers } from "./_fanout.ts";
 import { type OrderedSubscription, takeInOrder } from "./_in_order.ts";
+import { refusalOf } from "./_savepoint.ts";
 
 /** The most events of one batch. */
 const BATCH_MAX = 200;
@@ -23,7 +24,7 @@ const TEXT_MAX = 4 * 1024 * 1024;
  */
 const CLAIM = `
   with claimed as materialized (
-    select seq, id, type, subject, owner_id, occurred_at, data::text as data, failures
+    select seq, id, type, subject, owner_id, occurred_at, data::text as data, failures, fanout is not null as is_partial
     from {schema}.outbox
     where fanned_out_at is null and poisoned_at is null
       and seq > $1::text::bigint
@@ -40,7 +41,7 @@ const CLAIM = `
     from claimed
   )
   select
-    seq::text, id::text, type, subject, owner_id, data, failures,
+    seq::text, id::text, type, subject, owner_id, data, failures, is_partial,
     to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as occurred_at
   from measured
   where before < $4::int
@@ -48,7 +49,7 @@ const CLAIM = `
 
 const CLAIM_ONE = `
   select
-    seq::text, id::text, type, subject, owner_id, data::text, failures,
+    seq::text, id::text, type, subject, owner_id, data::text, failures, fanout is not null as is_partial, fanout::text,
     to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as occurred_at
   from {schema}.outbox
   where id = $1::text::uuid
@@ -62,6 +63,15 @@ const MARK = `
   from json_to_recordset($1::text::json) as given (id uuid, fanout jsonb)
   where outbox.id = given.id`;
 
+/** What was done before stays: a subscriber that has the event must not get it again. */
+const MARK_ALONE = `
+  update {schema}.outbox
+  set
+    fanned_out_at = case when $3::text::boolean then clock_timestamp() end,
+    fanout = coalesce(fanout, '{}') || $2::text::jsonb,
+    retry_at = null
+  where id = $1::text::uuid`;
+
 /** A row of the outbox that was claimed. */
 export interface ClaimedEvent {
   /** Its place in the order of recording. */
@@ -70,6 +80,10 @@ export interface ClaimedEvent {
   readonly id: EventId;
   /** How often its fan-out has failed. */
   readonly failures: number;
+  /** Whether some of its subscribers have it already, and others were refused. */
+  readonly isPartial: boolean;
+  /** The subscribers that have it already; known to {@linkcode claimOne} alone. */
+  readonly done: ReadonlySet<string>;
   /** The length of its data as text. */
   readonly size: number;
   /** The event as its subscribers get it. Throws when its data can't be read. */
@@ -124,7 +138,7 @@ export async function fanOut(
 ): Promise<number> {
   if (claimed.length === 0) return 0;
   const events = claimed.map((each) => each.read());
-  const count = await takeInOrder(tx, ordered, events, subscribers);
+  const count = await takeInOrder(tx, ordered, events, subscribers, false);
   const plan = planFanout(events.slice(0, count), subscribers);
   const sizes = new Map(claimed.map(({ id, size }) => [id, size]));
   const inTx = jobs.with(tx);
@@ -142,6 +156,48 @@ export async function fanOut(
   return count;
 }
 
+/** How one event was fanned out by itself. */
+export interface Alone {
+  /** Why a subscriber was refused it; null when none was. */
+  readonly refusal: Error | null;
+  /** Whether a subscriber has it. */
+  readonly isAnyDone: boolean;
+}
+
+/**
+ * Fans out one event that was refused in company: to all of its subscribers at once, and where that is refused, to each by
+ * itself. What is done is marked in the transaction, so that those who were refused alone are tried again.
+ */
+export async function fanOutAlone(
+  tx: Transaction,
+  { jobs, subscribers }: Pick<BatchContext, "jobs" | "subscribers">,
+  claimed: ClaimedEvent,
+  ordered: readonly OrderedSubscription[],
+): Promise<Alone> {
+  const event = claimed.read();
+  const { requests, shares } = planFanout([event], subscribers);
+  const open = [...shares[0]!.requests].filter(([name]) => !claimed.done.has(name));
+  const done: Record<string, JobId> = {};
+  const inTx = jobs.with(tx);
+  const hand = async (some: typeof open): Promise<void> => {
+    const names = new Set(some.map(([name]) => name));
+    const takers = ordered.filter(({ name }) => names.has(name));
+    await takeInOrder(tx, takers, [event], subscribers, true);
+    const ids = await inTx.enqueueMany(some.map(([, index]) => requests[index]!));
+    for (const [place, [name]] of some.entries()) done[name] = ids[place]!;
+  };
+  let refusal = open.length === 0 ? null : await refusalOf(tx, () => hand(open));
+  if (refusal !== null && open.length > 1) {
+    refusal = null;
+    for (const each of open) refusal = await refusalOf(tx, () => hand([each])) ?? refusal;
+  }
+  const isAnyDone = claimed.done.size > 0 || Object.keys(done).length > 0;
+  if (refusal === null || isAnyDone) {
+    await tx.unsafe(MARK_ALONE, [claimed.id, JSON.stringify(done), String(refusal === null)]);
+  }
+  return { refusal, isAnyDone };
+}
+
 function claimedEvent(row: TxRow): ClaimedEvent {
   const data = String(row.data);
   const id = String(row.id);
@@ -149,6 +205,8 @@ function claimedEvent(row: TxRow): ClaimedEvent {
     seq: String(row.seq),
     id,
     failures: Number(row.failures),
+    isPartial: row.is_partial === true,
+    done: new Set(Object.keys(typeof row.fanout === "string" ? JSON.parse(row.fanout) : {})),
     size: data.length,
     read: () => ({
       event_id: id,

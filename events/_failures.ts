@@ -1,4 +1,5 @@
-import { type Database, errorText, type EventId, type Log } from "../ports/mod.ts";
+import { asciiText, type Database, errorText, type EventId, type Log } from "../ports/mod.ts";
+import { isBadValue } from "./_outage.ts";
 import type { EventSettings } from "./settings.ts";
 
 /** How often the fan-out of an event may fail before it is set aside. */
@@ -6,6 +7,7 @@ export const FAILURES_MAX = 5;
 
 const ERROR_LENGTH_MAX = 8 * 1024;
 
+/** A row that somebody holds is left as it is: the next pass finds it again. */
 const NOTE = `
   update {schema}.outbox
   set
@@ -13,7 +15,12 @@ const NOTE = `
     last_error = $2::text,
     retry_at = clock_timestamp() + $3::float8 * interval '1 ms',
     poisoned_at = case when failures + 1 >= $4::int then clock_timestamp() end
-  where id = $1::text::uuid and fanned_out_at is null and poisoned_at is null
+  where id in (
+    select id
+    from {schema}.outbox
+    where id = $1::text::uuid and fanned_out_at is null and poisoned_at is null
+    for no key update skip locked
+  )
   returning failures, type, poisoned_at is not null as poisoned`;
 
 /** The pause after a failure, in ms; the first is 1. */
@@ -36,8 +43,13 @@ export async function noteFailure(
 ): Promise<number | null> {
   const reason = errorText(error).replaceAll("\0", "\uFFFD").toWellFormed().slice(0, ERROR_LENGTH_MAX);
   const againMs = backoffMs(event.failures + 1, settings);
-  const [row] = await database.query(NOTE, [event.id, reason, againMs, FAILURES_MAX]);
-  if (row === undefined) return null;
+  const note = (text: string) => database.query(NOTE, [event.id, text, againMs, FAILURES_MAX]);
+  const [row] = await note(reason).catch((refused) => {
+    if (!isBadValue(refused)) throw refused;
+    // The database's encoding lacks a character of the reason: the rest of it is worth more than none.
+    return note(asciiText(reason));
+  });
+  if (row === undefined) return againMs;
   const fields = { eventId: event.id, type: String(row.type), failures: Number(row.failures), error: reason };
   if (row.poisoned === true) {
     log.error("event poisoned: it is not fanned out until it is requeued", fields);

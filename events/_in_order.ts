@@ -98,6 +98,7 @@ export async function takeInOrder(
   ordered: readonly OrderedSubscription[],
   events: readonly RecordedEvent[],
   subscribers: Subscribers,
+  isAlone: boolean,
 ): Promise<number> {
   let count = events.length;
   for (const { name, inOrder } of ordered) {
@@ -105,7 +106,7 @@ export async function takeInOrder(
       subscribers.of(events[place]!.type).some((each) => each.name === name)
     );
     if (places.length === 0) continue;
-    const taken = await inOrder.take(tx, places.map((place) => events[place]!.event_id));
+    const taken = await inOrder.take(tx, places.map((place) => events[place]!.event_id), isAlone);
     count = places[Math.max(1, taken)] ?? count;
   }
   return count;

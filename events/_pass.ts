@@ -1,5 +1,14 @@
 import { errorText, type Log } from "../ports/mod.ts";
-import { type BatchContext, claimBatch, type ClaimedEvent, claimOne, fanOut, isFull } from "./_batch.ts";
+import {
+  type Alone,
+  type BatchContext,
+  claimBatch,
+  type ClaimedEvent,
+  claimOne,
+  fanOut,
+  fanOutAlone,
+  isFull,
+} from "./_batch.ts";
 import { type ClaimPosition, START } from "./_claim_position.ts";
 import { noteFailure, retryMsMax } from "./_failures.ts";
 import type { Turn } from "./_in_order.ts";
@@ -33,8 +42,8 @@ export interface PassResult {
 }
 
 /**
- * Fans out one batch. When it fails, its events are fanned out one by one, so that a bad one holds up nobody else; one
- * that has failed before is always fanned out by itself.
+ * Fans out one batch. When it fails, its events are fanned out one by one, and to each subscriber by itself if need be, so
+ * that a bad one holds up nobody else; one that has failed before is always fanned out by itself.
  *
  * @throws when the database is at fault, or nothing at all can be fanned out: then no event is to blame.
  */
@@ -53,11 +62,11 @@ export async function pass(options: PassOptions): Promise<PassResult> {
       isLook = hint.isLook || isInTurn;
       claimed = await claimBatch(tx, version, isLook ? START : hint.after, retryMsMax(options.settings));
       position.note(isLook, performance.now() - began, claimed.at(-1)?.seq);
-      const batch = claimed.filter((event) => event.failures === 0);
+      const batch = claimed.filter((event) => !isAlone(event));
       if (batch.length === 0) return;
       left = batch.length - await fanOut(tx, options, batch, await turn.wanted(tx, isInTurn));
     });
-    alone = claimed.filter((event) => event.failures > 0);
+    alone = claimed.filter(isAlone);
     others = claimed.length - alone.length;
   } catch (error) {
     if (isOutage(error) || claimed.length === 0) throw error;
@@ -73,6 +82,13 @@ export async function pass(options: PassOptions): Promise<PassResult> {
   };
 }
 
+const NOT_MADE: Alone = { refusal: null, isAnyDone: false };
+
+/** One that has failed before must not take others with it, and one that some have is not handed to them again. */
+function isAlone({ failures, isPartial }: ClaimedEvent): boolean {
+  return failures > 0 || isPartial;
+}
+
 /** Resolves to in how many ms the first that failed is tried again; null when none is. */
 async function oneByOne(
   options: PassOptions,
@@ -80,22 +96,27 @@ async function oneByOne(
   others: number,
 ): Promise<number | null> {
   const { database, turn, version, settings, log } = options;
-  const failed: { readonly event: ClaimedEvent; readonly error: unknown }[] = [];
+  const failed: { readonly event: ClaimedEvent; readonly error: unknown; readonly isAnyDone: boolean }[] = [];
   for (const { id } of events) {
     if (options.isStopping()) break;
     let event: ClaimedEvent | null = null;
+    let made: Alone | null = null;
     try {
       await turn.transaction(database, async (tx, isInTurn) => {
         event = await claimOne(tx, version, id);
-        if (event !== null) await fanOut(tx, options, [event], await turn.wanted(tx, isInTurn));
+        if (event !== null) made = await fanOutAlone(tx, options, event, await turn.wanted(tx, isInTurn));
       });
     } catch (error) {
       if (isOutage(error) || event === null) throw error;
-      failed.push({ event, error });
+      failed.push({ event, error, isAnyDone: false });
+      continue;
     }
+    const { refusal, isAnyDone } = made ?? NOT_MADE;
+    if (event !== null && refusal !== null) failed.push({ event, error: refusal, isAnyDone });
   }
   // Where nothing works it is hardly the events' fault.
-  const isSystemic = events.length > 1 && failed.length === events.length && others === 0;
+  const isSystemic = events.length > 1 && failed.length === events.length && others === 0 &&
+    !failed.some(({ isAnyDone }) => isAnyDone);
   const pauses: number[] = [];
   for (const { event, error } of failed) {
     if (isSystemic && !isBadValue(error)) continue;

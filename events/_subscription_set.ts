@@ -29,18 +29,32 @@ const PUBLISH = `
   values ($1::text, $2::text::jsonb)
   returning version::text`;
 
+/** The fan-out must not wait for somebody who holds a row of this table: what can't be written now is written next time. */
 const RENEW = `
+  with free as (
+    select owner from {schema}.relay where owner = $1::text::uuid for no key update skip locked
+  ), renewed as (
+    update {schema}.relay set renewed_at = clock_timestamp() where owner in (select owner from free)
+  )
   insert into {schema}.relay (owner, fingerprint)
-  values ($1::text::uuid, $2::text)
-  on conflict (owner) do update set renewed_at = clock_timestamp()`;
+  select $1::text::uuid, $2::text
+  where not exists (select from {schema}.relay where owner = $1::text::uuid)
+  on conflict (owner) do nothing`;
 
-/** Whoever was killed is taken off the record after 20 times the time after which it counts as gone. */
+/** A process that was killed is taken off the record after 20 times the time after which it counts as gone. */
 const FORGET = `
   delete from {schema}.relay
-  where renewed_at not between clock_timestamp() - $1::float8 * interval '20 ms'
-    and clock_timestamp() + $1::float8 * interval '20 ms'`;
+  where owner in (
+    select owner
+    from {schema}.relay
+    where renewed_at not between clock_timestamp() - $1::float8 * interval '20 ms'
+      and clock_timestamp() + $1::float8 * interval '20 ms'
+    for update skip locked
+  )`;
 
-const LEAVE = "delete from {schema}.relay where owner = $1::text::uuid";
+const LEAVE = `
+  delete from {schema}.relay
+  where owner in (select owner from {schema}.relay where owner = $1::text::uuid for update skip locked)`;
 
 /** What a {@linkcode SubscriptionSet} is made of. */
 export interface SubscriptionSetOptions {

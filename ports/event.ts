@@ -146,9 +146,10 @@ export interface InOrder {
   /**
    * Gets the ids of some events that the subscription is to have, in the order in which they were recorded, at most 200.
    * Resolves to how many it took, from the first on and at least one, so that it can bound the transaction: the others come
-   * again. When it throws, they are tried one by one, and one that fails again and again is set aside as poisoned.
+   * again. When it throws, they are tried one by one, each with `isAlone`: then it leaves what is refused to its job, so that
+   * nobody else goes without the event. One that fails again and again all the same is set aside as poisoned.
    */
-  take(tx: Tx, eventIds: readonly EventId[]): Promise<number>;
+  take(tx: Tx, eventIds: readonly EventId[], isAlone: boolean): Promise<number>;
 }
 
 /**

@@ -48,7 +48,10 @@ export interface EventSummary {
   readonly state: EventState;
   /** When its jobs were enqueued, ISO 8601; null before that. */
   readonly fannedOutAt: string | null;
-  /** The job of each subscriber, by the subscription's name; null before the fan-out. */
+  /**
+   * The job of each subscriber, by the subscription's name; null before the fan-out. Where some were refused it, those of the
+   * others.
+   */
   readonly jobs: Readonly<Record<string, JobId>> | null;
   /** How often its fan-out has failed. */
   readonly failures: number;

@@ -9,3 +9,9 @@ export function checkText(option: string, value: unknown): asserts value is stri
   if (typeof value === "string" && !value.includes("\0") && value.isWellFormed()) return;
   throw new InvalidOptionError(option, value, "a text without U+0000 and half surrogate pairs");
 }
+
+/** A text without what a database may be unable to store: a `?` stands for U+0000 and every character that is not ASCII. */
+export function asciiText(text: string): string {
+  // deno-lint-ignore no-control-regex -- all of ASCII but U+0000
+  return text.replace(/[^\x01-\x7f]/gu, "?");
+}

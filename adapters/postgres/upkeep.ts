@@ -1,4 +1,5 @@
 import { RefusedValueError } from "../../ports/errors.ts";
+import { asciiText } from "../../ports/text.ts";
 import type { StoredUpkeep, UpkeepReport } from "../../ports/upkeep.ts";
 import { epochMsSql, storableText } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
@@ -117,9 +118,4 @@ function rowsOf(reports: readonly UpkeepReport[], text: (error: string) => strin
 /** Null for what is no instant, such as `infinity`. */
 function instant(ms: unknown): number | null {
   return typeof ms === "number" && Math.abs(ms) <= 8.64e15 ? ms : null;
-}
-
-function asciiText(text: string): string {
-  // deno-lint-ignore no-control-regex
-  return text.replaceAll(/[^\x01-\x7f]/g, "?");
 }

@@ -1,4 +1,5 @@
-import type { Database, TxRow } from "../../ports/mod.ts";
+import { asciiText, type Database, type TxRow } from "../../ports/mod.ts";
+import { isBadValue } from "../_outage.ts";
 import type { AttemptFacts } from "./_classify.ts";
 import { gathered } from "./_gathered.ts";
 import { TEST_REPLAY } from "./_test_message.ts";
@@ -77,26 +78,47 @@ const LOAD_FIRST = `
   order by delivery.seq
   limit 1`;
 
-/** The log keeps the first attempt and the newest 19. */
+/**
+ * The log keeps the first attempt and the newest 19. A row that somebody holds is left out and returned: nobody else waits
+ * for it.
+ */
 const WRITE = `
-  update {schema}.webhook_delivery as delivery
-  set
-    state = given.state,
-    reason = given.reason,
-    attempts = given.attempts,
-    log = case when jsonb_array_length(delivery.log) >= 20 then delivery.log - 1 else delivery.log end
-      || case
-        when given.entry is null then '[]'::jsonb
-        else jsonb_build_array(given.entry || jsonb_build_object('at', clock_timestamp()))
-      end,
-    ended_at = case when given.state = 'waiting' then null else clock_timestamp() end
-  from json_to_recordset($1::text::json) as given (
-    endpoint_id uuid, message_id uuid, replay text, state text, reason text, attempts int, entry jsonb
+  with given as materialized (
+    select *
+    from json_to_recordset($1::text::json) as given (
+      ord int, endpoint_id uuid, message_id uuid, replay text, state text, reason text, attempts int, entry jsonb
+    )
+  ), free as materialized (
+    select delivery.seq, given.ord, given.state, given.reason, given.attempts, given.entry
+    from given
+    join {schema}.webhook_delivery as delivery using (endpoint_id, message_id, replay)
+    where delivery.state = 'waiting'
+    order by delivery.seq
+    for no key update of delivery skip locked
+  ), written as (
+    update {schema}.webhook_delivery as delivery
+    set
+      state = free.state,
+      reason = free.reason,
+      attempts = free.attempts,
+      log = case when jsonb_array_length(delivery.log) >= 20 then delivery.log - 1 else delivery.log end
+        || case
+          when free.entry is null then '[]'::jsonb
+          else jsonb_build_array(free.entry || jsonb_build_object('at', clock_timestamp()))
+        end,
+      ended_at = case when free.state = 'waiting' then null else clock_timestamp() end
+    from free
+    where delivery.seq = free.seq
+    returning free.ord
   )
-  where delivery.endpoint_id = given.endpoint_id
-    and delivery.message_id = given.message_id
-    and delivery.replay = given.replay
-    and delivery.state = 'waiting'`;
+  select given.ord
+  from given
+  join {schema}.webhook_delivery as delivery using (endpoint_id, message_id, replay)
+  where delivery.state = 'waiting' and given.ord not in (select ord from written)`;
+
+/** The pauses between two looks at a row that somebody holds, in ms, and for how long it is waited for at most. */
+const HELD_MS_FIRST = 20;
+const HELD_MS_MAX = 2000;
 
 /** What is written of a delivery. */
 export interface DeliveryEntry extends DeliveryKey {
@@ -128,16 +150,18 @@ export class Deliveries {
       const loaded = new Map(rows.map((row) => [Number(row.ord), loadedDelivery(row)]));
       return keys.map((_, ord) => loaded.get(ord) ?? null);
     });
-    this.write = gathered(async (entries) => {
-      await database.query(WRITE, [JSON.stringify(entries.map((entry) => ({
-        ...keyColumns(entry),
-        state: entry.state,
-        reason: entry.reason,
-        attempts: entry.attempts,
-        entry: entry.entry,
-      })))]);
-      return entries.map(() => undefined);
-    });
+    const write = gathered((entries: readonly DeliveryEntry[]) => writeAll(database, entries));
+    this.write = async (entry) => {
+      // No connection waits meanwhile.
+      for (let pauseMs = HELD_MS_FIRST; await write(entry) === "held"; pauseMs *= 2) {
+        if (pauseMs > HELD_MS_MAX) {
+          throw new Error(
+            "its record is held by another session, and what became of the attempt is not noted",
+          );
+        }
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
+    };
   }
 
   /** The one of an ordered endpoint whose turn it is; null when none waits. */
@@ -145,6 +169,33 @@ export class Deliveries {
     const [row] = await this.#database.query(LOAD_FIRST, [endpointId, TEST_REPLAY]);
     return row === undefined ? null : loadedDelivery(row);
   }
+}
+
+/** Says of each whether it was written, or is held by somebody. One that has ended meanwhile counts as written. */
+async function writeAll(
+  database: Database,
+  entries: readonly DeliveryEntry[],
+): Promise<readonly ("written" | "held")[]> {
+  const rows = (change: (text: string) => string) =>
+    JSON.stringify(entries.map((entry, ord) => ({
+      ord,
+      ...keyColumns(entry),
+      state: entry.state,
+      reason: entry.reason === null ? null : change(entry.reason),
+      attempts: entry.attempts,
+      entry: entry.entry === null ? null : {
+        ...entry.entry,
+        answer: entry.entry.answer === null ? null : change(entry.entry.answer),
+        error: entry.entry.error === null ? null : change(entry.entry.error),
+      },
+    })));
+  const held = await database.query(WRITE, [rows((text) => text)]).catch((error) => {
+    if (entries.length > 1 || !isBadValue(error)) throw error;
+    // The database's encoding lacks a character of the answer: the rest of it is worth more than none.
+    return database.query(WRITE, [rows(asciiText)]);
+  });
+  const ords = new Set(held.map((row) => Number(row.ord)));
+  return entries.map((_, ord) => ords.has(ord) ? "held" : "written");
 }
 
 function keyColumns({ endpointId, messageId, replay }: DeliveryKey): Record<string, string> {

@@ -1,11 +1,18 @@
 import type { Database, Log } from "../../ports/mod.ts";
 import type { WebhookSettings } from "./settings.ts";
 
+/**
+ * No statement on an endpoint's row waits for somebody who holds it: each waiting one would keep a connection from the
+ * deliveries to others. What is not noted now is noted by the next attempt, and a lease that is not to be had is another's.
+ */
+const FREE = `
+  (select id from {schema}.webhook_endpoint where id = $1::text::uuid for no key update skip locked)`;
+
 /** Taken only when nobody has it, the endpoint is enabled and its pause is over. */
 const TAKE = `
   update {schema}.webhook_endpoint
   set busy_until = clock_timestamp() + $3::float8 * interval '1 ms', busy_by = $2::text::uuid
-  where id = $1::text::uuid
+  where id in ${FREE}
     and enabled
     and (busy_until is null or busy_until <= clock_timestamp() or busy_by = $2::text::uuid)
     and (next_probe_at is null or next_probe_at <= clock_timestamp())
@@ -37,12 +44,12 @@ const CORRECT = `
 const GIVE_BACK = `
   update {schema}.webhook_endpoint
   set busy_until = null, busy_by = null
-  where id = $1::text::uuid and busy_by = $2::text::uuid`;
+  where id in ${FREE} and busy_by = $2::text::uuid`;
 
 const SUCCEEDED = `
   update {schema}.webhook_endpoint
   set failing_since = null, failures = 0, next_probe_at = null
-  where id = $1::text::uuid and url = $2::text and failing_since is not null
+  where id in ${FREE} and url = $2::text and failing_since is not null
   returning id`;
 
 /**
@@ -57,7 +64,7 @@ const FAILED = `
       next_probe_at > clock_timestamp() is true as pauses
     from {schema}.webhook_endpoint
     where id = $1::text::uuid and url = $7::text
-    for no key update
+    for no key update skip locked
   )
   update {schema}.webhook_endpoint as endpoint
   set
@@ -86,7 +93,7 @@ const FAILED = `
 const DISABLE = `
   update {schema}.webhook_endpoint
   set enabled = false, disabled_reason = $2::text
-  where id = $1::text::uuid and url = $3::text and enabled
+  where id in ${FREE} and url = $3::text and enabled
   returning id`;
 
 /** A pause is not believed when it is longer than the longest that is made by this much, in ms. */

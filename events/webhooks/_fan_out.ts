@@ -1,4 +1,12 @@
-import type { EventHandler, Parts } from "../../ports/mod.ts";
+import {
+  errorText,
+  type EventHandler,
+  type EventId,
+  inHalves,
+  type Parts,
+  type Transaction,
+} from "../../ports/mod.ts";
+import { isOutage } from "../_outage.ts";
 import { asksFor } from "./_asks_for.ts";
 import { insertMessages, queueDeliveries } from "./_queue_deliveries.ts";
 
@@ -17,18 +25,45 @@ export const ENDPOINTS = `
     ))
   order by created_at, id`;
 
-/** Hands one event to every endpoint that asks for it: all of its deliveries and the end of this job in one transaction. */
+/**
+ * Hands one event to every endpoint that asks for it: all of its deliveries and the end of this job in one transaction. Where
+ * that is refused, each endpoint gets its own in a transaction by itself, and those that can't are told in the job's error
+ * and tried again with its next attempt.
+ */
 export function fanOutHandler({ database, jobs }: Parts): EventHandler {
+  const queue = async (
+    tx: Transaction,
+    messageId: EventId,
+    endpointIds: readonly string[],
+  ): Promise<number> => {
+    if (endpointIds.length === 0) return 0;
+    await insertMessages(tx, [messageId]);
+    const deliveries = endpointIds.map((endpointId) => ({ endpointId, messageId }));
+    return (await queueDeliveries(tx, jobs, deliveries, "")).length;
+  };
   return async (event, ctx) => {
-    await database.transaction(async (tx) => {
-      const rows = await tx.unsafe(ENDPOINTS, [event.owner_id, event.event_id]);
-      const matching = rows.filter((row) => asksFor(row.event_types, event.type));
-      if (matching.length > 0) {
-        await insertMessages(tx, [event.event_id]);
-        const deliveries = matching.map((row) => ({ endpointId: String(row.id), messageId: event.event_id }));
-        await queueDeliveries(tx, jobs, deliveries, "");
-      }
-      await ctx.completeIn(tx, { deliveries: matching.length });
-    });
+    let endpointIds: string[] = [];
+    try {
+      await database.transaction(async (tx) => {
+        const rows = await tx.unsafe(ENDPOINTS, [event.owner_id, event.event_id]);
+        endpointIds = rows.filter((row) => asksFor(row.event_types, event.type)).map((row) => String(row.id));
+        await queue(tx, event.event_id, endpointIds);
+        await ctx.completeIn(tx, { deliveries: endpointIds.length });
+      });
+      return;
+    } catch (error) {
+      if (isOutage(error) || endpointIds.length === 0) throw error;
+    }
+    const { refused } = await inHalves(
+      endpointIds,
+      (some) => database.transaction((tx) => queue(tx, event.event_id, some)),
+    );
+    const [first] = refused;
+    if (first === undefined) return { deliveries: endpointIds.length };
+    const more = refused.length > 1 ? ` and ${refused.length - 1} others` : "";
+    throw new Error(
+      `webhook endpoint ${first.item}${more} could not be given this event, all others have it: ` +
+        errorText(first.error),
+    );
   };
 }

@@ -1,4 +1,5 @@
-import type { EventId, InOrder, Parts, Tx, TxRow } from "../../ports/mod.ts";
+import { errorText, type EventId, type InOrder, type Parts, type Tx, type TxRow } from "../../ports/mod.ts";
+import { refusalOf } from "../_savepoint.ts";
 import { asksFor } from "./_asks_for.ts";
 import { insertMessages, type NewDelivery, queueDeliveries } from "./_queue_deliveries.ts";
 
@@ -26,16 +27,30 @@ const CANDIDATES = `
  * Ordered endpoints are given their deliveries by the relay: the jobs of the fan-out overtake each other, and their workers
  * may die.
  */
-export function orderedFanOut({ jobs }: Pick<Parts, "jobs">): InOrder {
+export function orderedFanOut({ jobs, log }: Pick<Parts, "jobs" | "log">): InOrder {
+  const queue = async (tx: Tx, deliveries: readonly NewDelivery[]): Promise<void> => {
+    await insertMessages(tx, [...new Set(deliveries.map(({ messageId }) => messageId))]);
+    await queueDeliveries(tx, jobs, deliveries, "");
+  };
   return {
     isWanted: async (tx) => (await tx.unsafe(IS_WANTED, []))[0]!.wanted === true,
-    take: async (tx, eventIds) => {
+    take: async (tx, eventIds, isAlone) => {
       const { rows, count } = await candidates(tx, eventIds);
       const deliveries = deliveriesOf(rows);
-      for (let from = 0; from < deliveries.length; from += STEP) {
-        const some = deliveries.slice(from, from + STEP);
-        await insertMessages(tx, [...new Set(some.map(({ messageId }) => messageId))]);
-        await queueDeliveries(tx, jobs, some, "");
+      const step = isAlone ? 1 : STEP;
+      for (let from = 0; from < deliveries.length; from += step) {
+        const some = deliveries.slice(from, from + step);
+        const refusal = isAlone ? await refusalOf(tx, () => queue(tx, some)) : await queue(tx, some);
+        if (!refusal) continue;
+        // The job of the fan-out, which comes after this, finds it missing.
+        log.warn(
+          "an ordered endpoint could not be given an event in its turn, it gets it later or not at all",
+          {
+            endpointId: some[0]!.endpointId,
+            eventId: some[0]!.messageId,
+            error: errorText(refusal),
+          },
+        );
       }
       return count;
     },

@@ -1,4 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { DatabaseUnavailableError } from "../../ports/mod.ts";
 import { gathered } from "./_gathered.ts";
 
 Deno.test("gathered() makes one run of what is called together, at most 100", async () => {
@@ -13,7 +14,7 @@ Deno.test("gathered() makes one run of what is called together, at most 100", as
   assertEquals(await double(7), 14);
 });
 
-Deno.test("gathered() gathers while a run is under way, and a run that fails fails its own calls only", async () => {
+Deno.test("gathered() gathers while a run is under way, and a bad call fails by itself", async () => {
   const gate = Promise.withResolvers<void>();
   const runs: number[][] = [];
   const run = gathered(async (given: readonly number[]) => {
@@ -24,10 +25,21 @@ Deno.test("gathered() gathers while a run is under way, and a run that fails fai
   });
   const first = run(1);
   await new Promise((resolve) => setTimeout(resolve, 10));
-  const failing = [run(2), run(3)].map((each) => assertRejects(() => each, Error, "two"));
+  const [bad, good] = [assertRejects(() => run(2), Error, "two"), run(3)];
   gate.resolve();
   assertEquals(await first, 1);
-  await Promise.all(failing);
+  await bad;
+  assertEquals(await good, 3);
   assertEquals(await run(4), 4);
-  assertEquals(runs, [[1], [2, 3], [4]]);
+  assertEquals(runs, [[1], [2, 3], [2], [3], [4]]);
+});
+
+Deno.test("gathered() does not try call by call what an outage has failed", async () => {
+  let runs = 0;
+  const run = gathered((_given: readonly number[]): Promise<number[]> => {
+    runs++;
+    return Promise.reject(new DatabaseUnavailableError("down"));
+  });
+  await Promise.all([1, 2, 3].map((each) => assertRejects(() => run(each), DatabaseUnavailableError)));
+  assertEquals(runs, 1);
 });

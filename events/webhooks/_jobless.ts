@@ -1,4 +1,13 @@
-import { type Database, type Handler, type Inspector, isFinal, type JobId } from "../../ports/mod.ts";
+import {
+  type Database,
+  errorText,
+  type Handler,
+  inHalves,
+  type Inspector,
+  isFinal,
+  type JobId,
+} from "../../ports/mod.ts";
+import { isOutage } from "../_outage.ts";
 
 /** The name of the periodic that ends deliveries whose job has ended without them. */
 export const JOBLESS_PERIODIC = "webhooks.jobless";
@@ -19,16 +28,21 @@ const WAITING = `
   order by endpoint_id, seq
   limit $3::int`;
 
-/** One that was put in line again meanwhile, or has another job by now, stays as it is. */
+/** One that was put in line again meanwhile, has another job by now, or is held by somebody stays as it is. */
 const END = `
   update {schema}.webhook_delivery as delivery
-  set state = 'discarded', reason = given.reason, ended_at = clock_timestamp()
-  from json_to_recordset($1::text::json) as given (seq bigint, job_id text, reason text)
-  where delivery.seq = given.seq
-    and delivery.job_id = given.job_id
-    and delivery.state = 'waiting'
-    and delivery.queued_at
-      not between clock_timestamp() - interval '1 min' and clock_timestamp() + interval '1 min'
+  set state = 'discarded', reason = free.reason, ended_at = clock_timestamp()
+  from (
+    select delivery.seq, given.reason
+    from json_to_recordset($1::text::json) as given (seq bigint, job_id text, reason text)
+    join {schema}.webhook_delivery as delivery using (seq, job_id)
+    where delivery.state = 'waiting'
+      and delivery.queued_at
+        not between clock_timestamp() - interval '1 min' and clock_timestamp() + interval '1 min'
+    order by delivery.seq
+    for no key update of delivery skip locked
+  ) as free
+  where delivery.seq = free.seq
   returning delivery.seq`;
 
 interface Waiting {
@@ -41,7 +55,7 @@ interface Waiting {
  * never put back in line by a process that was killed while it redelivered. Their log says so, and they can be redelivered.
  */
 export function joblessHandler(database: Database, inspector: Pick<Inspector, "get">): Handler {
-  return async (_args, { signal }) => {
+  return async (_args, { signal, log }) => {
     let discarded = 0;
     let after = ["00000000-0000-0000-0000-000000000000", "0"];
     while (!signal.aborted) {
@@ -50,7 +64,17 @@ export function joblessHandler(database: Database, inspector: Pick<Inspector, "g
         inspector,
         rows.map((row) => ({ seq: String(row.seq), jobId: String(row.job_id) })),
       );
-      if (ends.length > 0) discarded += (await database.query(END, [JSON.stringify(ends)])).length;
+      const { done, refused } = await inHalves(
+        ends,
+        async (some) => (await database.query(END, [JSON.stringify(some)])).length,
+      );
+      discarded += done;
+      for (const { item, error } of refused) {
+        log.warn("a delivery without a job can't be ended, trying again", {
+          deliveryId: item.seq,
+          error: errorText(error),
+        });
+      }
       const last = rows.at(-1);
       if (rows.length < STEP || last === undefined) break;
       after = [String(last.endpoint_id), String(last.seq)];
@@ -67,7 +91,11 @@ async function endsOf(
   const ends: { seq: string; job_id: string; reason: string }[] = [];
   const work = async (): Promise<void> => {
     for (let each = left.shift(); each !== undefined; each = left.shift()) {
-      const job = await inspector.get(each.jobId);
+      // A job that can't be read is no job that has ended.
+      const job = await inspector.get(each.jobId).catch((error) => {
+        if (isOutage(error)) throw error;
+      });
+      if (job === undefined) continue;
       if (job !== null && !isFinal(job.state)) continue;
       const error = job?.errors.at(-1)?.message;
       const how = job === null ? "is gone" : `was ${job.state}`;

@@ -1,4 +1,4 @@
-import { discard, type EventType, type Handler, type Parts } from "../../ports/mod.ts";
+import { discard, errorText, type EventType, type Handler, inHalves, type Parts } from "../../ports/mod.ts";
 import { asksFor } from "./_asks_for.ts";
 import { insertMessages, queueDeliveries } from "./_queue_deliveries.ts";
 
@@ -49,36 +49,49 @@ export interface ReplayArgs {
   readonly limit: number;
 }
 
-/** Sends every event of a time to one endpoint again, in steps; what an earlier attempt queued is not queued again. */
+/**
+ * Sends every event of a time to one endpoint again, in steps; what an earlier attempt queued is not queued again. An event
+ * that is refused is passed over, and named in the log.
+ */
 export function replayHandler({ database, jobs }: Parts, exposed: () => readonly EventType[]): Handler {
+  const queue = (endpointId: string, messageIds: readonly string[], replay: string) =>
+    database.transaction(async (tx) => {
+      await insertMessages(tx, messageIds);
+      const deliveries = messageIds.map((messageId) => ({ endpointId, messageId }));
+      return (await queueDeliveries(tx, jobs, deliveries, replay, { priority: 3 })).length;
+    });
   return async (args, ctx) => {
     const { endpoint_id: endpointId, replay_id: replay, since, until, limit } = args as unknown as ReplayArgs;
-    let queued = 0;
+    let found = 0;
+    let refused = 0;
     let after = "00000000-0000-0000-0000-000000000000";
     for (let isMore = true; isMore && !ctx.signal.aborted;) {
-      isMore = await database.transaction(async (tx) => {
-        const [endpoint] = await tx.unsafe(ENDPOINT, [endpointId]);
-        if (endpoint === undefined) throw discard("the endpoint is gone");
-        if (endpoint.enabled !== true) throw discard("the endpoint is disabled");
-        const types = exposed().map(({ type }) => type).filter((type) => asksFor(endpoint.event_types, type));
-        const most = Math.min(STEP, limit - queued);
-        const owner = endpoint.owner_id as string | null;
-        const rows = await tx.unsafe(EVENTS, [after, since, until, JSON.stringify(types), owner, most]);
-        const ids = rows.map((row) => String(row.id));
-        if (ids.length === 0) return false;
-        await insertMessages(tx, ids);
-        await queueDeliveries(tx, jobs, ids.map((messageId) => ({ endpointId, messageId })), replay, {
-          priority: 3,
+      const [endpoint] = await database.query(ENDPOINT, [endpointId]);
+      if (endpoint === undefined) throw discard("the endpoint is gone");
+      if (endpoint.enabled !== true) throw discard("the endpoint is disabled");
+      const types = exposed().map(({ type }) => type).filter((type) => asksFor(endpoint.event_types, type));
+      const most = Math.min(STEP, limit - found);
+      const owner = endpoint.owner_id as string | null;
+      const rows = await database.query(EVENTS, [after, since, until, JSON.stringify(types), owner, most]);
+      const ids = rows.map((row) => String(row.id));
+      if (ids.length === 0) break;
+      const { refused: some } = await inHalves(ids, (part) => queue(endpointId, part, replay));
+      for (const { item, error } of some) {
+        refused++;
+        ctx.log.warn("an event could not be put in line again, the replay goes on without it", {
+          endpointId,
+          eventId: item,
+          error: errorText(error),
         });
-        queued += ids.length;
-        after = ids.at(-1)!;
-        const last = Date.parse(String(rows.at(-1)!.occurred_at));
-        const share = (last - Date.parse(since)) / Math.max(1, Date.parse(until) - Date.parse(since));
-        ctx.progress(Math.min(1, Math.max(0, share)), `${queued} events`);
-        return ids.length === most && queued < limit;
-      });
+      }
+      found += ids.length;
+      after = ids.at(-1)!;
+      const last = Date.parse(String(rows.at(-1)!.occurred_at));
+      const share = (last - Date.parse(since)) / Math.max(1, Date.parse(until) - Date.parse(since));
+      ctx.progress(Math.min(1, Math.max(0, share)), `${found} events`);
+      isMore = ids.length === most && found < limit;
     }
     ctx.signal.throwIfAborted();
-    return { queued, isWhole: queued < limit };
+    return { queued: found - refused, isWhole: found < limit && refused === 0 };
   };
 }

@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { orderedFanOut } from "../../events/webhooks/_fan_out_in_order.ts";
+import { silentLog } from "../../mod.ts";
 import { eventually, pause } from "../conformance/eventually.ts";
 import { Receiver } from "./support/receiver.ts";
 import { Site } from "./support/site.ts";
@@ -78,14 +79,18 @@ Deno.test("a relay makes the deliveries of as many events as one transaction can
   const ids = await recorder.recordMany(
     owners.map((ownerId) => ({ type: "order.placed", subject: "1", ownerId })),
   );
-  const inOrder = orderedFanOut({ jobs: site.main.runtime });
+  const inOrder = orderedFanOut({ jobs: site.main.runtime, log: silentLog });
   const taken: number[] = [];
   for (let rest = ids; rest.length > 0; rest = ids.slice(taken.reduce((sum, count) => sum + count))) {
     taken.push(
       await site.sql.begin((tx) =>
-        inOrder.take({
-          unsafe: (text, params) => tx.unsafe(text.replaceAll("{schema}", site.schema), params),
-        }, rest)
+        inOrder.take(
+          {
+            unsafe: (text, params) => tx.unsafe(text.replaceAll("{schema}", site.schema), params),
+          },
+          rest,
+          false,
+        )
       ),
     );
   }
