@@ -75,8 +75,8 @@ export function replayHandler({ database, jobs }: Parts, exposed: () => readonly
       const rows = await database.query(EVENTS, [after, since, until, JSON.stringify(types), owner, most]);
       const ids = rows.map((row) => String(row.id));
       if (ids.length === 0) break;
-      const { refused: some } = await inHalves(ids, (part) => queue(endpointId, part, replay));
-      for (const { item, error } of some) {
+      const { refused: passedOver } = await inHalves(ids, (part) => queue(endpointId, part, replay));
+      for (const { item, error } of passedOver) {
         refused++;
         ctx.log.warn("an event could not be put in line again, the replay goes on without it", {
           endpointId,

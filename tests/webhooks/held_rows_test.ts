@@ -107,7 +107,9 @@ for (const ordered of [false, true]) {
     const ids = [];
     for (let count = 0; count < 3; count++) ids.push(await site.record({ count }));
     const delivered = await site.untilState(good, "delivered", 3);
-    assertEquals(delivered.map(({ eventId }) => eventId), ids);
+    // Jobs overtake each other where nobody asked for the order.
+    const got = delivered.map(({ eventId }) => eventId);
+    assertEquals(ordered ? got : got.toSorted(), ids);
     const { runtime, webhooks } = site.main;
     assertEquals((await runtime.events.backlog()).poisoned, 0);
     const failed = async () => {
@@ -122,7 +124,8 @@ for (const ordered of [false, true]) {
     assertStringIncludes(job!.errors[0]!.message, "refused by a trigger");
     await site.sql.unsafe(`drop trigger refuse on ${site.schema}.webhook_delivery`);
     for (const { id } of await runtime.list({ kind: "webhook.fanout", state: "retryable" })) {
-      await runtime.retry(id);
+      // One that has begun meanwhile needs no help.
+      await runtime.retry(id).catch(() => {});
     }
     await site.untilState(bad, "delivered", 3);
     assertEquals((await webhooks.deliveries({ endpointId: good })).length, 3);
@@ -155,4 +158,30 @@ Deno.test("an answer is noted also where the database's encoding lacks a charact
     await admin.unsafe(`drop database ${name} with (force)`);
     await admin.end();
   }
+});
+
+Deno.test("a replay goes on without an event that is refused, and names it", async () => {
+  await using site = await Site.open();
+  await using receiver = new Receiver();
+  const ids: string[] = [];
+  for (let count = 0; count < 5; count++) ids.push(await site.record({ count }));
+  for (const id of ids) assert((await site.main.runtime.events.awaitFanout(id, DEADLINE_MS)).fannedOut);
+  await site.sql.unsafe(`
+    create function ${site.schema}.refuse() returns trigger language plpgsql as $$
+      begin
+        if new.message_id = '${ids[2]}' then raise exception 'refused by a trigger'; end if;
+        return new;
+      end $$;
+    create trigger refuse before insert on ${site.schema}.webhook_delivery
+      for each row execute function ${site.schema}.refuse()`);
+  const { id } = await site.endpoint(receiver.url);
+  const { jobId } = await site.main.webhooks.replay(id, { since: new Date(Date.now() - 60_000) });
+  const result = await site.main.runtime.wait(jobId, DEADLINE_MS);
+  assert(result.done && result.state === "completed", JSON.stringify(result));
+  assertEquals(result.output, { queued: 4, isWhole: false });
+  const told = site.main.lines.filter((line) => line.includes("could not be put in line again"));
+  assertEquals(told.length, 1);
+  assertStringIncludes(told[0]!, ids[2]!);
+  const delivered = await site.untilState(id, "delivered", 4);
+  assertEquals(delivered.map(({ eventId }) => eventId).sort(), ids.toSpliced(2, 1));
 });
