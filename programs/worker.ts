@@ -26,6 +26,7 @@ migrated first. Ctrl-C, SIGTERM and SIGHUP stop gracefully, a second signal at o
 
   --queues a,b     work only these queues (default all)
   --threads N      worker threads, 1 to 256 (default the number of cores)
+  --hosts N        host processes that attempts share, 1 to 1024 (default 4 per thread, at least 8)
   --schema NAME    the schema of Millrace's tables (default millrace)
   --config FILE    the deno.json by which the application, its threads and its host processes resolve imports (default
                    the nearest deno.json or deno.jsonc at or above MODULE's folder)
@@ -62,6 +63,7 @@ class WorkerProgram {
   async run(given: Arguments): Promise<number> {
     consoleToLog(this.#log);
     const threads = integerOption(given, "threads", 1, 256);
+    const hosts = integerOption(given, "hosts", 1, 1024);
     const schema = schemaOption(given);
     const config = chosenConfig(given);
     const application = await loadApplication(given.words[0]!);
@@ -77,6 +79,7 @@ class WorkerProgram {
       ...(given.flags.has("pooler") ? { preparedStatements: false } : {}),
       executor: {
         ...(threads === undefined ? {} : { threads }),
+        ...(hosts === undefined ? {} : { hosts }),
         ...(config === null ? {} : { config }),
         output: outputToLog(this.#log),
       },

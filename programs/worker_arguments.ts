@@ -2,7 +2,7 @@ import type { ArgumentsShape } from "./arguments.ts";
 
 /** What the command line of the worker program, and so of its supervisor, may hold. */
 export const WORKER_ARGUMENTS: ArgumentsShape = {
-  values: ["queues", "threads", "schema", "config"],
+  values: ["queues", "threads", "hosts", "schema", "config"],
   flags: ["pooler"],
   words: 1,
 };

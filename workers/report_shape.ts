@@ -37,7 +37,6 @@ const outcome: Check = (value) => {
 const SHAPES: Readonly<Record<string, readonly Check[]>> = {
   ready: [],
   pong: [],
-  completed: [count, or(absent, text), flag],
   ended: [count, outcome],
   unloaded: [count, text, or(absent, text)],
   withdrawn: [count],
@@ -53,7 +52,16 @@ const SHAPES: Readonly<Record<string, readonly Check[]>> = {
 
 /** Whether a value is a report of this side's protocols. What it holds may still be about nobody who is there. */
 export function isReport(value: unknown): boolean {
-  if (!Array.isArray(value) || typeof value[0] !== "string" || !Object.hasOwn(SHAPES, value[0])) return false;
-  const checks = SHAPES[value[0]]!;
+  if (!Array.isArray(value)) return false;
+  const type: unknown = value[0];
+  // Almost every report is one of these.
+  if (type === "completed") return value.length === 4 && isCompletion(value[1], value[2], value[3]);
+  if (typeof type !== "string" || !Object.hasOwn(SHAPES, type)) return false;
+  const checks = SHAPES[type]!;
   return value.length <= checks.length + 1 && checks.every((check, at) => check(value[at + 1]));
+}
+
+function isCompletion(key: unknown, output: unknown, completedIn: unknown): boolean {
+  return typeof key === "number" && (output === null || typeof output === "string") &&
+    typeof completedIn === "boolean";
 }

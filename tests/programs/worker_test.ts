@@ -238,6 +238,7 @@ Deno.test("a mistake ends the program with a code and a sentence, and is not tri
     [["--quues", "a", SHOP], 2, "There is no option --quues"],
     [["--queues", "side,nowhere", SHOP], 2, 'Cannot work the queue "nowhere"'],
     [["--threads", "0", SHOP], 2, '--threads "0": expected an integer from 1 to 256'],
+    [["--hosts", "0", SHOP], 2, '--hosts "0": expected an integer from 1 to 1024'],
     [["--schema", "pg_jobs", SHOP], 2, 'Cannot use --schema "pg_jobs"'],
     [["--config", "nope.json", SHOP], 2, 'Cannot use "nope.json": expected a file that is there'],
     [["tests/programs/apps/not_there.ts"], 1, "Cannot load the application"],

@@ -62,6 +62,9 @@ const RECYCLE_MS = 5000;
 const PING_MS = 5000;
 const SILENT_MS_MAX = 30_000;
 const CHECK_MS_MAX = 35_000;
+/** After how long it is said that attempts wait for a place, and how often, in ms. */
+const TELL_WAITING_MS = 5000;
+const TELL_WAITING_AGAIN_MS = 60_000;
 /** How often a module is loaded in all while its processes are killed. */
 const CHECKS_MAX = 3;
 /** How many attempts that run alone one process takes, one after the other: what they leave behind is soon gone. */
@@ -90,6 +93,7 @@ export class HostPool {
   #sweep: Sweep = new Sweep(SWEEP_MS, () => this.#look());
   #silence = new SilenceWatch();
   #memoryLookedAt = 0;
+  #toldWaitingAt = -Infinity;
   #changed = Promise.withResolvers<void>();
   #stopped = false;
 
@@ -420,8 +424,27 @@ export class HostPool {
     for (const line of ["shared", "calls", "own"] as const) {
       const task = first.get(line);
       if (task === undefined) this.#lines.endYielding(line);
-      else if (now - task.cameAt >= YIELD_MS) this.#lines.makeYield(task.group, now);
+      else if (now - task.cameAt >= YIELD_MS) {
+        this.#lines.makeYield(task.group, now);
+        this.#tellWaiting(task, now);
+      }
     }
+  }
+
+  #tellWaiting({ group: { confinement: { realm }, line }, cameAt }: Task, now: number): void {
+    if (now - cameAt < TELL_WAITING_MS || now - this.#toldWaitingAt < TELL_WAITING_AGAIN_MS) return;
+    this.#toldWaitingAt = now;
+    this.#options.surroundings.log(
+      "warn",
+      "attempts wait for a place for their host process: more kinds are busy than hosts allows, raise it",
+      {
+        kind: "kind" in realm ? realm.kind : null,
+        line,
+        waitedMs: Math.round(now - cameAt),
+        waiting: this.#waiting.size,
+        hosts: this.#options.hosts,
+      },
+    );
   }
 
   #idleMs(alone: boolean | undefined): number {
