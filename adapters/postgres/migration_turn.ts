@@ -175,6 +175,8 @@ class Waiting {
   }
 }
 
+/** What a role may not see of others' sessions is null. */
 function shown({ pid, application, role, state, seconds }: TxRow): string {
-  return `pid ${pid} (${application || "no application name"}, role ${role}), ${state} for ${seconds} s`;
+  const who = `pid ${pid} (${application || "no application name"}, role ${role})`;
+  return state === null ? who : `${who}, ${state} for ${seconds} s`;
 }

@@ -101,6 +101,32 @@ Deno.test("whatever a role has for defaults, the statements of every job run as 
       assertEquals(settings, { isolation: "read committed", zone: "UTC", bytes: "\\x00", later: true });
     }, { url })));
 
+Deno.test("a role's transaction_timeout, which no session of ours can state, is told, and ends no migration", () =>
+  withRole({}, ({ url, set }) =>
+    withStore(async ({ store }) => {
+      const [{ version } = { version: 0 }] = await store.database.query(
+        "select current_setting('server_version_num')::int as version",
+      );
+      if (Number(version) < 170_000) return;
+      await set("transaction_timeout", "300ms");
+      const lines: Record<string, unknown>[] = [];
+      const log = createLog({ level: "warn", write: (line) => lines.push(JSON.parse(line)) });
+      const bounded = createPostgresStore({ url, schema: store.database.schema, listen: "off", log });
+      await bounded.open();
+      assertEquals(lines.map(({ event, parameter, ms }) => [event, parameter, ms]), [
+        ["session.bound", "transaction_timeout", 300],
+      ]);
+      const up = "create table {schema}.slow (); select pg_sleep(0.6)";
+      await bounded.database.migrate("slow", [{
+        version: 1,
+        name: "slow",
+        up,
+        down: "drop table {schema}.slow",
+      }]);
+      await assertRejects(() => bounded.database.query("select pg_sleep(0.6)"), DatabaseUnavailableError);
+      await bounded.close();
+    })));
+
 Deno.test("sessions that were opened on a read-only server are thrown away: a typed error until it is not, then all works", () =>
   withRole({}, async ({ url, set }) => {
     const store = createPostgresStore({ url, schema: freshSchema(), listen: "off" });
