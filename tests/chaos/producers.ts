@@ -6,6 +6,8 @@ import {
   type EnqueueRequest,
   type JobId,
   type Json,
+  StatementTimeoutError,
+  UniqueKeyHeldError,
 } from "../../ports/mod.ts";
 import { pause } from "../conformance/eventually.ts";
 import type { Step } from "./handlers/act.ts";
@@ -86,7 +88,8 @@ const RECIPES: readonly Recipe[] = [
 
 /** Whether an answer is one of those that an outage may give. */
 export function isOutage(error: unknown): boolean {
-  return error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError;
+  return error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError ||
+    error instanceof StatementTimeoutError || error instanceof UniqueKeyHeldError;
 }
 
 /** The same for a transaction: its connection is the producer's own, and breaks as the driver says. */
