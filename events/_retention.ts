@@ -56,11 +56,14 @@ const START = "00000000-0000-0000-0000-000000000000";
 /**
  * Deletes events that were fanned out longer ago than retention says, in bounded steps. What waits, what is poisoned and
  * what a keeper still needs stays. Resolves to how many were deleted.
+ *
+ * @throws at the end, when some can't be deleted.
  */
 export async function deleteOld(options: RetentionOptions): Promise<number> {
   const { database, retentionMs, keepers, position, signal, log } = options;
   const sweep = position.begin();
   let deleted = 0;
+  let fault: string | undefined;
   try {
     for (let after = sweep.after ?? START; !signal.aborted;) {
       const rows = await database.query(OLD, [after, retentionMs, STEP_MAX]);
@@ -68,6 +71,7 @@ export async function deleteOld(options: RetentionOptions): Promise<number> {
       const { done, refused } = await inHalves(due, (ids) => deleteStep(database, keepers, ids));
       deleted += done;
       for (const { item, error } of refused) {
+        fault ??= `event ${item}: ${errorText(error)}`;
         log.error("an old event can't be deleted: the others are, it is tried again later", {
           eventId: item,
           error: errorText(error),
@@ -81,6 +85,7 @@ export async function deleteOld(options: RetentionOptions): Promise<number> {
   } finally {
     sweep.end();
   }
+  if (fault !== undefined) throw new Error(`Some old events can't be deleted: ${fault}`);
   return deleted;
 }
 

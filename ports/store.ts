@@ -130,7 +130,10 @@ export interface Store {
   /** Enqueues one run of a periodic beside its schedule, or returns the id of the one that waits or runs. */
   runPeriodic(job: NewJob, periodic: string): Promise<JobId>;
 
-  /** Deletes at most `limit` ended jobs that are older than their retention, with their unique keys. */
+  /**
+   * Deletes at most `limit` ended jobs that are older than their retention, with their unique keys. One that can't be deleted
+   * holds up no other, and is told of by an error once all others are deleted.
+   */
   purge(request: Purge): Promise<number>;
 
   /**

@@ -1,6 +1,11 @@
+import type { LogFields } from "./log.ts";
+
 /** How an upkeep task is declared. */
 export interface UpkeepTaskOptions {
-  /** How often it is done at least while all is well, in ms. One that was not done for much longer is overdue. */
+  /**
+   * How often it is done at least while all is well, in ms. One that was not done for much longer is overdue. `Infinity`: it is
+   * done when there is something to do.
+   */
   readonly everyMs: number;
   /**
    * `fleet`: one process does it for all, so a success anywhere ends a failure elsewhere. `process`: every process does it
@@ -9,6 +14,8 @@ export interface UpkeepTaskOptions {
   readonly scope?: "fleet" | "process";
   /** What the log says when it fails: `old deliveries not deleted, trying again`. */
   readonly failing: string;
+  /** What else the log says then: of which queue it is. */
+  readonly fields?: LogFields;
 }
 
 /**
@@ -24,9 +31,9 @@ export interface UpkeepTask {
 
   /**
    * Records a failure, and logs it: the first one, then at pauses that grow from a minute to an hour, with how often it has
-   * failed and for how long.
+   * failed and for how long. With `told` the caller has logged it.
    */
-  failed(error: unknown): void;
+  failed(error: unknown, options?: { readonly told?: boolean }): void;
 }
 
 /** Declares the upkeep tasks of a process. */

@@ -7,8 +7,9 @@ import {
   type Requests,
   type Rescued,
   type Store,
+  type Upkeep,
+  type UpkeepTask,
 } from "../ports/mod.ts";
-import { levelOf } from "./_level_of.ts";
 import { isOutage } from "./_outage.ts";
 import { Ticker } from "./_ticker.ts";
 
@@ -48,6 +49,8 @@ export interface HeartOptions {
   readonly onOutdated: () => void;
   /** What is requested of this process. */
   readonly onRequests: (requests: Requests) => void;
+  /** Where it is recorded how the heartbeats and the rescues go. */
+  readonly upkeep: Upkeep;
   /** For what goes wrong. */
   readonly log: Log;
 }
@@ -69,6 +72,8 @@ export class Heart {
   readonly #options: HeartOptions;
   readonly #beats: Ticker;
   readonly #mending: Ticker;
+  readonly #renewing: UpkeepTask;
+  readonly #rescuing: UpkeepTask;
   readonly #watched = new Map<string, { beat: string; sinceMs: number }>();
   #owner: string = crypto.randomUUID();
   #renewedAt = -Infinity;
@@ -79,24 +84,33 @@ export class Heart {
   readonly #said = new Map<string, number>();
   #wasFit = true;
   #outdated = false;
+  /** What went wrong in the present look at the lost processes. */
+  #fault: unknown;
   #stopping = false;
 
   constructor(options: HeartOptions) {
     this.#options = options;
+    const { upkeep, heartbeatMs } = options;
+    this.#renewing = upkeep.task("renew the heartbeat", {
+      everyMs: heartbeatMs,
+      scope: "process",
+      failing: "heartbeat not renewed, trying again",
+    });
+    this.#rescuing = upkeep.task("rescue jobs", {
+      everyMs: heartbeatMs,
+      scope: "process",
+      failing: "watch over the other processes interrupted, trying again",
+    });
     this.#beats = new Ticker({
       everyMs: options.heartbeatMs,
       retryMs: RETRY_MS * (0.75 + Math.random() / 2),
       run: () => this.#beat(),
-      onError: (error, again) => this.#missed(error, again),
+      onError: (error) => this.#missed(error),
     });
     this.#mending = new Ticker({
       everyMs: options.heartbeatMs,
       run: () => this.#mend(),
-      onError: (error, again) => {
-        options.log[levelOf(again)]("watch over the other processes interrupted, trying again", {
-          error: errorText(error),
-        });
-      },
+      onError: (error) => this.#rescuing.failed(error),
     });
   }
 
@@ -153,6 +167,7 @@ export class Heart {
       onRescued();
       await this.#register();
     }
+    this.#renewing.succeeded();
     if (!this.#wasFit) log.info("heartbeat renewed, starting jobs again");
     this.#wasFit = true;
     onRequests(beat);
@@ -165,6 +180,7 @@ export class Heart {
   /** Beside the beats, for it may take its time: a heartbeat must not wait for a rescue. */
   async #mend(): Promise<void> {
     if (this.#outdated) return;
+    this.#fault = undefined;
     while (this.#lost.length > 0 && !this.#stopping) {
       const lost = this.#lost.shift()!;
       // Each process for itself: what is wrong with the rows of one is no reason to leave the jobs of the others.
@@ -173,6 +189,8 @@ export class Heart {
     // Not only at the start: the signal that a job was put aside may have been lost.
     const { store, kinds, onAside } = this.#options;
     onAside(await store.findAside(kinds));
+    if (this.#fault === undefined) this.#rescuing.succeeded();
+    else this.#rescuing.failed(this.#fault, { told: true });
   }
 
   /** It goes on beating, or what it runs would be rescued. Whom it watches others watch too. */
@@ -195,6 +213,7 @@ export class Heart {
       return await work();
     } catch (error) {
       if (isOutage(error)) throw error;
+      this.#fault = error;
       this.#sayOf(owner, "jobs of a lost process not rescued, trying again with the next heartbeat", {
         error: errorText(error),
       });
@@ -202,10 +221,10 @@ export class Heart {
     }
   }
 
-  #missed(error: unknown, again: boolean): void {
+  #missed(error: unknown): void {
     const { log, lostAfterMs } = this.#options;
     this.#forgetWatch();
-    log[levelOf(again)]("heartbeat not renewed, trying again", { error: errorText(error) });
+    this.#renewing.failed(error);
     if (this.#wasFit && !this.fit) {
       this.#wasFit = false;
       log.error("no heartbeat for too long, starting no more jobs until there is one", { lostAfterMs });
@@ -252,6 +271,7 @@ export class Heart {
       });
     }
     if (refused.length > 0) {
+      this.#fault = new Error(`job ${refused[0]!.id}: ${refused[0]!.error}`);
       this.#sayOf(id, "the database refuses the rescue of a job, it is tried again with every heartbeat", {
         job: refused[0]!.id,
         sqlState: refused[0]!.sqlState,

@@ -10,9 +10,9 @@ import {
   type Queue,
   type Settlement,
   type Store,
+  type Upkeep,
 } from "../ports/mod.ts";
 import { GivenBack } from "./_given_back.ts";
-import { levelOf } from "./_level_of.ts";
 import { MeanDuration } from "./_mean_duration.ts";
 import { failedAfterwards, settlementOf } from "./_outcome.ts";
 import type { Progress } from "./_progress.ts";
@@ -69,6 +69,8 @@ export interface LaneOptions {
   readonly onAside: (queue: string, kind: string) => void;
   /** Times and sizes. */
   readonly settings: Settings;
+  /** Where it is recorded how the claims go. */
+  readonly upkeep: Upkeep;
   /** For what goes wrong. */
   readonly log: Log;
 }
@@ -123,15 +125,17 @@ export class Lane implements SuspectsOwner {
     this.#options = options;
     this.#givenBack = new GivenBack(options.log);
     this.#suspects = options.suspects.line(this, options.queue.concurrency);
+    const claiming = options.upkeep.task(`claim from ${options.queue.name}`, {
+      everyMs: options.settings.pollMs,
+      scope: "process",
+      failing: "claim failed, trying again",
+      fields: { queue: options.queue.name },
+    });
     this.#claims = new Ticker({
       everyMs: options.settings.pollMs,
-      run: () => this.#claimAll(),
-      onError: (error, again) => {
+      run: () => claiming.run(() => this.#claimAll()),
+      onError: () => {
         this.#promised = 0;
-        options.log[levelOf(again)]("claim failed, trying again", {
-          queue: options.queue.name,
-          error: errorText(error),
-        });
       },
     });
   }

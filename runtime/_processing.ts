@@ -86,6 +86,7 @@ export class Processing {
       owner,
       settleMs: settings.settleMs,
       onRecovered: () => this.wakeAll(),
+      upkeep,
       log,
     });
     this.#lanes = this.#makeLanes(owner);
@@ -221,7 +222,7 @@ export class Processing {
   }
 
   #makeHeart(): Heart {
-    const { store, composition, queues, name, settings, log } = this.#options;
+    const { store, composition, queues, name, upkeep, settings, log } = this.#options;
     return new Heart({
       store,
       name,
@@ -235,6 +236,7 @@ export class Processing {
       onRescue: (rescued) => rescued.queues.forEach((queue) => this.ready(queue)),
       onOutdated: () => this.#retire(),
       onRequests: (requests) => this.#heed(requests),
+      upkeep,
       log,
     });
   }
@@ -259,7 +261,7 @@ export class Processing {
   }
 
   #makeLanes(owner: () => string): ReadonlyMap<string, Lane> {
-    const { store, executor, composition, queues, signaller, settings, log } = this.#options;
+    const { store, executor, composition, queues, signaller, upkeep, settings, log } = this.#options;
     const progress = new Progress(store, log);
     const suspects = new Suspects();
     return new Map(queues.map((name) => [
@@ -278,6 +280,7 @@ export class Processing {
         onReady: (queue) => signaller.send({ type: "ready", queue }),
         onAside: (queue, kind) => signaller.send({ type: "aside", queue, kind }),
         settings,
+        upkeep,
         log,
       }),
     ]));

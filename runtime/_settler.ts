@@ -5,6 +5,8 @@ import {
   type Settlement,
   type Store,
   TransactionConflictError,
+  type Upkeep,
+  type UpkeepTask,
 } from "../ports/mod.ts";
 import { levelOf } from "./_level_of.ts";
 import { isOutage } from "./_outage.ts";
@@ -57,6 +59,8 @@ export interface SettlerOptions {
   readonly asideMs?: number;
   /** Told when ends are written again, after they could not be. */
   readonly onRecovered: () => void;
+  /** Where it is recorded whether ends can be written. */
+  readonly upkeep: Upkeep;
   /** For what goes wrong. */
   readonly log: Log;
 }
@@ -73,6 +77,8 @@ export interface SettlerOptions {
 export class Settler {
   readonly #options: SettlerOptions;
   readonly #aside: SetAside<SettleRequest>;
+  readonly #writing: UpkeepTask;
+  readonly #retrying: UpkeepTask;
   #waiting: SettleRequest[] = [];
   #locked: SettleRequest[] = [];
   #lockedTimer: Timer | undefined;
@@ -88,9 +94,24 @@ export class Settler {
 
   constructor(options: SettlerOptions) {
     this.#options = options;
+    this.#writing = options.upkeep.task("write the ends of runs", {
+      everyMs: Infinity,
+      scope: "process",
+      failing: "ends of runs not written, trying again",
+    });
+    this.#retrying = options.upkeep.task("write refused ends of runs", {
+      everyMs: Infinity,
+      scope: "process",
+      failing: "the end of a run is refused",
+    });
     this.#aside = new SetAside({
       firstMs: options.asideMs,
-      attempt: (request) => this.#send([request]),
+      attempt: async (request) => {
+        const error = await this.#send([request]);
+        if (error !== undefined) this.#retrying.failed(error, { told: true });
+        else if (this.#aside.size <= 1) this.#retrying.succeeded();
+        return error;
+      },
       refOf: ({ settlement: { id, run, to } }) => ({ job: id, run, to }),
       onFewer: options.onRecovered,
       log: options.log,
@@ -179,6 +200,7 @@ export class Settler {
     if (error === undefined) return;
     if (batch.length === 1) {
       this.#aside.add(batch[0]!, error);
+      this.#retrying.failed(error, { told: true });
       batch[0]!.refused?.();
       return this.#noteIdle();
     }
@@ -197,6 +219,7 @@ export class Settler {
         const isConflict = error instanceof TransactionConflictError && ++conflicts < CONFLICTS_MAX;
         if (!isConflict && !isOutage(error)) return await this.#sendWhatCanBeStored(batch, error);
         this.#failing = true;
+        this.#writing.failed(error, { told: true });
         this.#options.log[levelOf(pauseMs > RETRY_FIRST_MS)]("ends of runs not written, trying again", {
           runs: batch.length,
           inMs: pauseMs,
@@ -234,6 +257,7 @@ export class Settler {
     );
     const recovered = this.#failing;
     this.#failing = false;
+    this.#writing.succeeded();
     if (!states.includes("locked")) this.#lockedPauseMs = LOCKED_FIRST_MS;
     batch.forEach((request, index) => {
       const state = states[index] ?? "fenced";

@@ -10,6 +10,7 @@ import {
   TransactionConflictError,
 } from "../ports/mod.ts";
 import { type Settled, Settler, type SettlerOptions } from "./_settler.ts";
+import { UpkeepRecords } from "./_upkeep.ts";
 
 function completed(id: string, output: string | null = null): Settlement {
   return { id, run: 1, to: "completed", output, error: null };
@@ -26,7 +27,8 @@ function settling(
       return new Promise((resolve) => resolve(settle(batch)));
     },
   } as unknown as Store;
-  const defaults = { store, owner: () => "me", settleMs: 2, onRecovered: () => {}, log: silentLog };
+  const upkeep = new UpkeepRecords(silentLog);
+  const defaults = { store, owner: () => "me", settleMs: 2, onRecovered: () => {}, upkeep, log: silentLog };
   return { settler: new Settler({ ...defaults, ...options }), batches };
 }
 

@@ -94,13 +94,13 @@ export class TaskRecord implements UpkeepTask {
     this.#options.onTurn();
   }
 
-  failed(error: unknown): void {
+  failed(error: unknown, { told = false }: { readonly told?: boolean } = {}): void {
     const now = this.#now();
     const text = errorText(error).slice(0, ERROR_LENGTH_MAX);
     const isFirst = this.#row === null;
     this.#row = added(this.#row, now, text);
     this.#unreported = added(this.#unreported, now, text);
-    this.#tell(isFirst, now, this.#row);
+    if (!told) this.#tell(isFirst, now, this.#row);
     if (isFirst) this.#options.onTurn();
   }
 
@@ -135,7 +135,8 @@ export class TaskRecord implements UpkeepTask {
 
   #tell(isFirst: boolean, now: number, { count, firstAt, error }: Failures): void {
     const { log, failing } = this.#options;
-    const fields = { task: this.name, error, failures: count, failingForMs: Math.round(now - firstAt) };
+    const failingForMs = Math.round(now - firstAt);
+    const fields = { ...this.#options.fields, task: this.name, error, failures: count, failingForMs };
     if (!isFirst && now < this.#tellAt) {
       log.debug(failing, fields);
       return;

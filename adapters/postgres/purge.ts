@@ -83,6 +83,7 @@ const ASIDE_MAX = 10_000;
 interface Aside {
   readonly untilMs: number;
   readonly pauseMs: number;
+  readonly reason: string;
 }
 
 /** Deletes ended jobs whose retention is over, and remembers how far it has come. */
@@ -99,7 +100,11 @@ export class Purger {
     this.#log = log;
   }
 
-  /** Deletes one bounded step of ended jobs that are older than their retention, with their unique keys. */
+  /**
+   * Deletes one bounded step of ended jobs that are older than their retention, with their unique keys.
+   *
+   * @throws nothing is left to delete but what can't be.
+   */
   async purge({ completedMs, othersMs, limit }: Purge): Promise<number> {
     const scan = this.#position.begin();
     const rows = await this.#database.query(OLD, [completedMs, othersMs, limit, ...scan.from]);
@@ -114,7 +119,11 @@ export class Purger {
       return last === undefined ? null : String(last.at);
     }));
     for (const id of ids) this.#setAside(id, refused.find(({ item }) => item === id)?.error, now);
-    return done;
+    const [first, ...others] = [...this.#aside].filter(([, { untilMs }]) => untilMs > now);
+    if (done > 0 || first === undefined) return done;
+    throw new Error(
+      `${1 + others.length} ended jobs can't be deleted, job ${first[0]} among them: ${first[1].reason}`,
+    );
   }
 
   #setAside(id: string, error: unknown, now: number): void {
@@ -125,11 +134,12 @@ export class Purger {
     }
     const pauseMs = Math.min((before?.pauseMs ?? ASIDE_MS_MIN / 2) * 2, ASIDE_MS_MAX);
     if (this.#aside.size >= ASIDE_MAX) this.#aside.clear();
-    this.#aside.set(id, { pauseMs, untilMs: now + pauseMs });
+    const reason = errorText(error);
+    this.#aside.set(id, { pauseMs, untilMs: now + pauseMs, reason });
     this.#log.error("an ended job can't be deleted: the others are, it is tried again later", {
       jobId: id,
       inMs: pauseMs,
-      error: errorText(error),
+      error: reason,
     });
   }
 }

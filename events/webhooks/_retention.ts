@@ -70,6 +70,7 @@ export function retentionHandler(database: Database, settings: WebhookSettings, 
   return async (_args, { signal }) => {
     const sweep = position.begin();
     let deleted = 0;
+    let fault: string | undefined;
     try {
       for (let after = sweep.after ?? "0"; !signal.aborted;) {
         const rows = await database.query(OLD, [after, retentionMs, abandonedMs, STEP]);
@@ -77,6 +78,7 @@ export function retentionHandler(database: Database, settings: WebhookSettings, 
         const { done, refused } = await inHalves(due, (part) => deleteStep(database, part));
         deleted += done;
         for (const { item, error } of refused) {
+          fault ??= `number ${item.seq}: ${errorText(error)}`;
           log.error("an old delivery can't be deleted: the others are, it is tried again later", {
             seq: String(item.seq),
             error: errorText(error),
@@ -92,6 +94,7 @@ export function retentionHandler(database: Database, settings: WebhookSettings, 
     } finally {
       sweep.end();
     }
+    if (fault !== undefined) throw new Error(`Some old deliveries can't be deleted: ${fault}`);
     return { deleted };
   };
 }

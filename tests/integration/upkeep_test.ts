@@ -16,7 +16,19 @@ async function refuseDeletes({ sql, schema }: Bus, table: string): Promise<void>
   await sql.unsafe(`
     create or replace function ${schema}.refuse() returns trigger language plpgsql as $$
     begin raise exception 'nothing is deleted here'; end $$;
-    create trigger refuse before delete on ${schema}.${table} for each statement execute function ${schema}.refuse()`);
+    create trigger refuse before delete on ${schema}.${table} for each row execute function ${schema}.refuse()`);
+}
+
+/** Purges every job as soon as it has ended. */
+const PURGING = { ...SETTINGS, purgeMs: 50, retentionOthersMs: 0 };
+const REGISTRARS = [{
+  kinds: [{ name: "plain", queue: "default", maxAttempts: 1, timeout: 5000, handler: () => {} }],
+}];
+
+/** Jobs that a purge would delete. */
+async function ended(runtime: PostgresRuntime): Promise<void> {
+  const later = new Date(Date.now() + 60_000);
+  for (let n = 0; n < 3; n++) await runtime.cancel(await runtime.enqueue("plain", null, { runAt: later }));
 }
 
 Deno.test("a purge that is refused for ever stands in the overview of every process and in the alerts, until it works", async () => {
@@ -24,9 +36,10 @@ Deno.test("a purge that is refused for ever stands in the overview of every proc
   await refuseDeletes(bus, "job_history");
   const said: string[] = [];
   const log = { ...silentLog, warn: (event: string) => void said.push(event) };
-  const options = { settings: { ...SETTINGS, purgeMs: 50 }, events: { alertUpkeepMs: 0 } };
-  const working = await bus.started([], { ...options, log });
+  const options = { settings: PURGING, events: { alertUpkeepMs: 0 }, registrars: REGISTRARS };
   const looking = bus.runtime([], options);
+  await ended(looking);
+  const working = await bus.started([], { ...options, log });
   const failing = await eventually(async () => {
     const task = await taskOf(looking, "purge jobs");
     assert(task.failuresInARow > 0);
@@ -54,7 +67,9 @@ Deno.test("a process tells of its own upkeep while nothing can be stored", async
   await bus.sql.unsafe(`
     create trigger refuse before insert or update on ${bus.schema}.upkeep
     for each statement execute function ${bus.schema}.refuse()`);
-  const runtime = await bus.started([], { settings: { ...SETTINGS, purgeMs: 50 } });
+  const runtime = bus.runtime([], { settings: PURGING, registrars: REGISTRARS });
+  await ended(runtime);
+  await runtime.start();
   await eventually(async () => (await taskOf(runtime, "purge jobs")).failuresInARow > 3, 15_000);
 });
 
@@ -66,10 +81,9 @@ Deno.test("a periodic's row that is held, and one whose tick is no instant, hold
     every: 200,
     handler: () => void ran.push(name),
   }));
-  const kinds = [{ name: "plain", queue: "default", maxAttempts: 1, timeout: 5000, handler: () => {} }];
   const said: string[] = [];
   const log = { ...silentLog, warn: (event: string) => void said.push(event) };
-  const runtime = bus.runtime([], { registrars: [{ kinds, periodics }], log });
+  const runtime = bus.runtime([], { registrars: [...REGISTRARS, { periodics }], log });
   await runtime.periodic();
   await bus.sql.unsafe(`update ${bus.schema}.periodic set last_tick = 'infinity' where name = 'broken'`);
   assertEquals((await runtime.periodic())[0]!.lastTickAt, null);
@@ -111,4 +125,20 @@ Deno.test("a periodic whose job is refused is named, and the others run", async 
   }, 15_000);
   assert(task.lastError!.startsWith("cursed: "), task.lastError!);
   assert(!ran.includes("cursed"));
+});
+
+Deno.test("claims that fail for ever stand in the overview, by their queue", async () => {
+  await using bus = await Bus.open();
+  await bus.sql.unsafe(`
+    create function ${bus.schema}.refuse() returns trigger language plpgsql as $$
+    begin raise exception 'no claims'; end $$;
+    create trigger refuse before update on ${bus.schema}.job for each row execute function ${bus.schema}.refuse()`);
+  const runtime = await bus.started([], { registrars: REGISTRARS });
+  await runtime.enqueue("plain");
+  const task = await eventually(async () => {
+    const found = await taskOf(runtime, "claim from default");
+    return found.failuresInARow > 1 ? found : undefined;
+  }, 15_000);
+  assert(task.lastError!.includes("no claims"), task.lastError!);
+  assertEquals((await taskOf(runtime, "renew the heartbeat")).failuresInARow, 0);
 });
