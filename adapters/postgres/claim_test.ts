@@ -255,30 +255,31 @@ Deno.test("a job that lies aside is cancelled, and put back in line by a person,
 
 type PlanNode = Record<string, unknown>;
 
-Deno.test("50,000 jobs that lie aside make no claim read a page more, and their own claim reads them alone", () =>
-  withStore(async ({ store, claim }) => {
+Deno.test("50,000 jobs that lie aside are read by no claim but their own, and that reads no more of them than it takes", () =>
+  withStore(async ({ store }) => {
     await store.insert(Array.from({ length: 200 }, () => newJob()));
-    const before = pagesOf(await explainClaim(store, 10));
+    const before = pagesOf(await explainClaim(store, 10), "job_ready");
     await store.database.query(`
       insert into {schema}.job (scheduled_at, claimed_at, max_attempts, priority, undeclared, kind, queue, args)
       select now() + interval '1000 years', now(), 3, 1 + n % 4, true, 'foreign', 'q', '{}'
       from generate_series(1, 50000) as n`);
-    const after = pagesOf(await explainClaim(store, 10));
-    assert(after <= before * 1.1 + 5, `${before} pages became ${after}`);
-    assertEquals((await claim(10)).length, 10);
-    const aside = await explainClaim(store, 10, "foreign");
-    const scans = aside.filter((node) =>
+    // A larger index is a page or two deeper.
+    const after = pagesOf(await explainClaim(store, 10), "job_ready");
+    assertLessOrEqual(after, before + 8);
+    const plan = await explainClaim(store, 10, "foreign");
+    const scans = plan.filter((node) =>
       node["Index Name"] === "job_aside" && Number(node["Actual Loops"]) > 0
     );
-    assertEquals(scans.map((node) => [node["Actual Rows"], node["Rows Removed by Filter"]]), [[10, 0]]);
-    assert(pagesOf(aside) <= before * 1.5 + 5, `${pagesOf(aside)} pages`);
+    assertEquals(scans.map((node) => [node["Actual Rows"], node["Rows Removed by Filter"] ?? 0]), [[10, 0]]);
+    assertLessOrEqual(pagesOf(plan, "job_aside"), 40);
   }));
 
-function pagesOf([plan]: readonly PlanNode[]): number {
-  return Number(plan!["Shared Hit Blocks"]) + Number(plan!["Shared Read Blocks"]);
+/** How many pages the scans of an index touched. */
+function pagesOf(plan: readonly PlanNode[], index: string): number {
+  return plan.filter((node) => node["Index Name"] === index)
+    .reduce((sum, node) => sum + Number(node["Shared Hit Blocks"]) + Number(node["Shared Read Blocks"]), 0);
 }
 
-/** Explains a claim as it is planned on the sessions of the store, and rolls it back. */
 async function explainClaim(store: StoreOf, limit: number, aside?: string): Promise<PlanNode[]> {
   const nodes: PlanNode[] = [];
   await store.database.transaction(async (tx) => {
