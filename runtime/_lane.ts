@@ -13,6 +13,7 @@ import {
   type Upkeep,
 } from "../ports/mod.ts";
 import { GivenBack } from "./_given_back.ts";
+import { ClaimedBytes } from "./_claimed_bytes.ts";
 import { MeanDuration } from "./_mean_duration.ts";
 import { failedAfterwards, settlementOf } from "./_outcome.ts";
 import type { Progress } from "./_progress.ts";
@@ -105,6 +106,7 @@ export class Lane implements SuspectsOwner {
   #beginning = new Set<Suspect>();
   readonly #duration = new MeanDuration();
   readonly #givenBack: GivenBack;
+  readonly #bytes = new ClaimedBytes();
   /** Slots that the claim under way was promised. */
   #promised = 0;
   /** Whether the last claim was filled, so that there is likely more. */
@@ -265,7 +267,7 @@ export class Lane implements SuspectsOwner {
         this.#more = true;
         return;
       }
-      const free = Math.max(0, this.#free() - this.#held());
+      const free = Math.min(limit, Math.max(0, this.#free() - this.#held()));
       this.#promised = free;
       const by = owner();
       const jobs = await this.#claim({ owner: by, queue: queue.name, limit, free });
@@ -273,6 +275,7 @@ export class Lane implements SuspectsOwner {
       // Between claim and answer this process may have been taken for dead: then these are no longer its own.
       if (by !== owner()) continue;
       this.#more = jobs.length >= limit;
+      this.#bytes.note(jobs);
       this.#take(jobs, free);
       if (this.#more || this.#aside.size > 0) continue;
       return Math.min(await store.nextDue(queue.name) ?? Infinity, this.#lookAgainMs());
@@ -314,8 +317,10 @@ export class Lane implements SuspectsOwner {
     // Where nothing has started for so long the rate of before says nothing.
     const isMoving = performance.now() - this.#startedAt <= prefetchMs;
     const ahead = isMoving ? Math.floor(this.#rate.perSecond() * prefetchMs / 1000) : 0;
-    const target = Math.min(prefetchMax, ahead);
-    return free > held || held < target / 2 ? free + target - held : 0;
+    const most = this.#bytes.most;
+    const target = Math.min(prefetchMax, ahead, most);
+    // What begins at once is as much as the queue is wide; but it comes in portions, or each would be there twice.
+    return free > held || held < target / 2 ? Math.min(free + target - held, most) : 0;
   }
 
   /**

@@ -154,6 +154,7 @@ export class Processing {
   /** The store answers again, after it did not, or signals may have been lost: all look for themselves. */
   lookAll(): void {
     this.#heart.retry();
+    this.#settler.retry();
     this.#leader.retry();
     this.#ticks.retry();
     this.#purges.retry();

@@ -89,6 +89,7 @@ export class Settler {
   #unsettled = 0;
   #idle: (() => void)[] = [];
   #failing = false;
+  #retry: (() => void) | undefined;
   #draining = false;
   #abandoned = false;
 
@@ -226,9 +227,25 @@ export class Settler {
           effect: "nothing begins until they are",
           error: errorText(error),
         });
-        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        await this.#pause(pauseMs);
       }
     }
+  }
+
+  /** The store answers again, after it did not: what waits to be sent again goes now. */
+  retry(): void {
+    this.#retry?.();
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#retry = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#retry = undefined;
   }
 
   /** The words of an error must not decide what becomes of a job, nor must an output keep it from ending. */

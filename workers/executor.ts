@@ -120,7 +120,9 @@ class LocalExecutor implements Executor {
         ? null
         : `kind ${JSON.stringify(kind.name)}: its handler module ${kind.handler} does not load: ${fault}`;
     }));
-    return faults.filter((fault) => fault !== null);
+    const found = faults.filter((fault) => fault !== null);
+    if (found.length === 0) await this.#threads.warm(threadModules(kinds));
+    return found;
   }
 
   run(attempt: Attempt, observer: AttemptObserver): number {
@@ -236,6 +238,14 @@ function confinementOf(kind: Kind, module: string): Confinement {
     // What may do everything may read every module.
     code: { modules: permissions === undefined ? [] : [module] },
   };
+}
+
+/** The handler modules that run in threads, each once. */
+function threadModules(kinds: readonly Kind[]): string[] {
+  const modules = kinds.flatMap((kind) =>
+    typeof kind.handler === "function" || belongsToHost(kind) ? [] : [moduleSpecifier(kind.handler)]
+  );
+  return [...new Set(modules)];
 }
 
 function belongsToHost(kind: Kind): boolean {

@@ -313,7 +313,7 @@ export class PostgresStore implements Store {
    * @throws {ProtocolTooOldError} a newer program requires a higher protocol.
    */
   async register(owner: Owner): Promise<void> {
-    await register(this.#pulse, owner);
+    await Promise.all([register(this.#pulse, owner), this.#warm()]);
   }
 
   /** Tells the SQL function `enqueue` what this process declares. */
@@ -452,6 +452,15 @@ export class PostgresStore implements Store {
   /** Subscribes to signals. */
   async subscribe(observer: SignalObserver): Promise<SignalSubscription> {
     return await subscribeSignals(this.database, observer);
+  }
+
+  /** Makes the connections that the first jobs need, and prepares the statement that ends them: none waits for that. */
+  async #warm(): Promise<void> {
+    const nobodys = { id: "0", run: 0, to: "completed", output: null, error: null } as const;
+    await Promise.allSettled([
+      settle(this.#work, [nobodys]),
+      this.#work.query("select from {schema}.queue limit 0"),
+    ]);
   }
 
   #forget(owner: string): void {

@@ -27,6 +27,8 @@ export interface ThreadPoolOptions {
 const SWEEP_MS = 25;
 /** How long a handler module may take to load, in ms. */
 const LOAD_MS_MAX = 30_000;
+/** How many threads are started before the first job; more of them start when there is work for them. */
+const WARM_MAX = 4;
 /** How long threads beyond the pool's number are kept without work, in ms. */
 const SPARE_IDLE_MS = 5000;
 
@@ -118,7 +120,21 @@ export class ThreadPool {
 
   /** Loads a handler module in a thread. Resolves to what is wrong with it, or null. */
   check(module: string): Promise<string | null> {
-    const thread = this.#anyThread();
+    return this.#load(this.#anyThread(), module);
+  }
+
+  /** Starts threads for the first jobs and loads handler modules in them, so that no job waits for that. */
+  async warm(modules: readonly string[]): Promise<void> {
+    if (modules.length === 0 || this.#stopped) return;
+    const pool = [...this.#threads].filter(({ role, retiring }) => role.type === "pool" && !retiring);
+    while (pool.length < Math.min(this.#options.threads, WARM_MAX)) {
+      pool.push(this.#newThread({ type: "pool" }, this.#options.jobsPerThread));
+    }
+    // What does not load in one of them fails its job there, as ever.
+    await Promise.all(pool.flatMap((thread) => modules.map((module) => this.#load(thread, module))));
+  }
+
+  #load(thread: Thread, module: string): Promise<string | null> {
     const check = ++this.#checkCount;
     const { promise, resolve } = Promise.withResolvers<string | null>();
     const timer = setTimeout(() => {
