@@ -115,6 +115,11 @@ Deno.test("however many different calls a handler makes, few processes run, they
   await until(() => f.executor.stats().hosts === 0);
 });
 
+Deno.test("a called module is given a signal beside its input, and nothing by which it could call another one", async () => {
+  await using f = fixture();
+  assertEquals(await f.executor.call(HANDLERS, { do: "contextKeys" }), ["signal"]);
+});
+
 Deno.test("a call ends with its caller: at its timeout, at a cancel, and when the handler returns without it", async () => {
   await using f = fixture({ graceMs: 100 });
   const call = { do: "call", module: HANDLERS.href, input: { do: "sleep", ms: 60_000 }, timeout: 60_000 };

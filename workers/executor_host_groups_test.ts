@@ -114,6 +114,14 @@ Deno.test("a confined handler reaches no server by an import: neither http nor n
         assert(outcome.type === "failed", `${module}: ${JSON.stringify(outcome)}`);
       }
     }
+    for (const how of ["import", "new Worker"]) {
+      const code = how === "import"
+        ? `import('${origin}/x.ts').then(() => self.postMessage('it came'), () => self.postMessage('refused'))`
+        : `new Worker('${origin}/x.ts', { type: 'module' }).onerror = (event) => { event.preventDefault(); ` +
+          "self.postMessage('refused') }";
+      const outcome = await f.run({ permissions: {}, args: { do: "nested", code } }).ended;
+      assertEquals(outcome, { type: "completed", output: '"refused"', completedIn: false }, how);
+    }
     assertEquals(requests, []);
     const allowed = await f.run({
       permissions: { import: [new URL(origin).host] },

@@ -220,6 +220,7 @@ const actions: Record<
     const modules = args["modules"] as readonly string[];
     return (await Promise.all(modules.map((module) => ctx.call(module, args["input"] ?? 0)))).length;
   },
+  contextKeys: (_args, ctx) => Object.keys(ctx),
   replaceGlobal: () => {
     Reflect.set(globalThis, "replaced", true);
   },
