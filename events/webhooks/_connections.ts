@@ -15,7 +15,8 @@ export interface Destination {
 
 /** How long after the sockets were read they need not be looked at again, in ms: less than what a network takes. */
 const LOOK_MS = 1;
-const IDLE_PER_ADDRESS_MAX = 32;
+/** More than a process usually has under way: a new connection costs several requests on a kept one. */
+const IDLE_PER_ADDRESS_MAX = 128;
 /** A process may have 1,024 files open where nobody has raised that, and needs some for other things. */
 const IDLE_MAX = 500;
 /** How long an address that another one has outrun is tried last, in ms. */
