@@ -6,15 +6,16 @@
  */
 import { parseArgs } from "node:util";
 import { run, type RunResult } from "./run.ts";
-import { FIXED_SEEDS } from "./seeds.ts";
+import { FIXED_SEEDS, type FixedRun } from "./seeds.ts";
 
 const HELP = `Work under fire.
 
-Usage: deno task chaos [--minutes N] [--seed S] [--keep]
+Usage: deno task chaos [--minutes N] [--seed S] [--pair] [--keep]
        deno task test:chaos
 
   --minutes N   for how long faults are made (default 2)
   --seed S      what determines faults and work (default a new one)
+  --pair        a standby follows the server, and takes its place now and then
   --keep        leave the journal and the programs' output where they are, also when all is well
   --fixed       the runs of tests/chaos/seeds.ts, one after the other: what test:chaos does
 
@@ -30,6 +31,7 @@ async function main(): Promise<number> {
     options: {
       minutes: { type: "string", default: "2" },
       seed: { type: "string" },
+      pair: { type: "boolean", default: false },
       keep: { type: "boolean", default: false },
       fixed: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
@@ -41,18 +43,22 @@ async function main(): Promise<number> {
   }
   const runs = values.fixed
     ? FIXED_SEEDS
-    : [{ seed: number("seed", values.seed ?? newSeed()), seconds: 60 * number("minutes", values.minutes) }];
+    : [{
+      seed: number("seed", values.seed ?? newSeed()),
+      seconds: 60 * number("minutes", values.minutes),
+      pair: values.pair,
+    }];
   let broken = 0;
-  for (const { seed, seconds } of runs) broken += await one(seed, seconds, values.keep) ? 0 : 1;
+  for (const one of runs) broken += await make(one, values.keep) ? 0 : 1;
   if (values.fixed) say(`Tests on chaos: ${runs.length - broken} passed, ${broken} failed, 0 ignored`);
   return broken === 0 ? 0 : 1;
 }
 
 /** Makes one run and reports it. Resolves to whether all is well. */
-async function one(seed: number, seconds: number, keep: boolean): Promise<boolean> {
+async function make({ seed, seconds, pair }: FixedRun, keep: boolean): Promise<boolean> {
   const folder = await Deno.makeTempDir({ prefix: "millrace_chaos_" });
-  say(`Seed ${seed}, faults for ${seconds} s.`);
-  const result = await run({ seed, ms: seconds * 1000, folder, say });
+  say(`Seed ${seed}, faults for ${seconds} s${pair ? ", with a standby" : ""}.`);
+  const result = await run({ seed, ms: seconds * 1000, pair, folder, say });
   report(result);
   const isWell = result.violations.length === 0;
   if (isWell && !keep) await Deno.remove(folder, { recursive: true });

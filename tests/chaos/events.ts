@@ -37,14 +37,20 @@ export const SUBSCRIBERS: Evidence["subscribers"] = [
   { name: "webhook.fanout", types: EXPOSED, coalesces: false },
 ];
 
+/** A name with two addresses, and nobody listens on the first one. */
+const HALF_DEAD = { name: "half-dead.test", addresses: ["127.0.0.9", "127.0.0.1"] } as const;
+
 /** Where webhooks go. */
 export const ENDPOINTS: readonly {
   readonly name: string;
+  /** A name, or an address, of this machine. */
+  readonly host: string;
   readonly ordered: boolean;
   readonly signature: "v1" | "v1a";
 }[] = [
-  { name: "any-order", ordered: false, signature: "v1" },
-  { name: "in-order", ordered: true, signature: "v1a" },
+  { name: "any-order", host: "127.0.0.1", ordered: false, signature: "v1" },
+  { name: "in-order", host: "127.0.0.1", ordered: true, signature: "v1a" },
+  { name: "two-addresses", host: HALF_DEAD.name, ordered: false, signature: "v1" },
 ];
 
 /** About a tenth of the defaults. */
@@ -72,7 +78,14 @@ const SECRET_KEY: string = btoa("this key keeps no secret at all!");
 export function makeWebhooks(): Webhooks {
   return new Webhooks({
     secretKey: SECRET_KEY,
-    egress: { allowHttp: true, allowAddresses: ["127.0.0.1"] },
+    egress: {
+      allowHttp: true,
+      allowAddresses: HALF_DEAD.addresses,
+      resolve: (name) =>
+        name === HALF_DEAD.name
+          ? Promise.resolve(HALF_DEAD.addresses)
+          : Promise.reject(new Error(`Cannot resolve ${name}: no endpoint has it`)),
+    },
     settings: WEBHOOK_SETTINGS,
   });
 }

@@ -7,7 +7,7 @@ import type { JournalWriter } from "./journal.ts";
 import type { Random } from "./random.ts";
 
 /** How a request is answered. */
-export type Answer = "200" | "500" | "503" | "reset" | "slow" | "too slow";
+export type Answer = "200" | "500" | "503" | "reset" | "slow" | "too slow" | "unasked";
 
 const ANSWERS: readonly { readonly answer: Answer; readonly weight: number }[] = [
   { answer: "200", weight: 80 },
@@ -16,10 +16,19 @@ const ANSWERS: readonly { readonly answer: Answer; readonly weight: number }[] =
   { answer: "reset", weight: 4 },
   { answer: "slow", weight: 4 },
   { answer: "too slow", weight: 1 },
+  { answer: "unasked", weight: 5 },
 ];
 const SLOW_MS = 700;
 /** Longer than the sender waits. */
 const TOO_SLOW_MS = 4000;
+
+/** What comes unasked on a connection that stays open, and after how long, in ms: at once, or while it is idle. */
+const UNASKED = [
+  "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+  "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n",
+  "HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+] as const;
+const UNASKED_MS = [0, 300] as const;
 
 /** A server of somebody else's: it verifies and writes down what it gets, and answers at random. */
 export class Receiver implements AsyncDisposable {
@@ -47,9 +56,9 @@ export class Receiver implements AsyncDisposable {
     await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
   }
 
-  /** Where an endpoint is. */
-  url(name: string): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/${name}`;
+  /** Where an endpoint is, by a name or an address of this machine. */
+  url(name: string, host: string): string {
+    return `http://${host}:${(this.#server.address() as AddressInfo).port}/${name}`;
   }
 
   /** What an endpoint is signed with. */
@@ -90,6 +99,14 @@ export class Receiver implements AsyncDisposable {
     if (answer === "503") response.setHeader("retry-after", "1");
     response.statusCode = answer === "500" || answer === "503" ? Number(answer) : 200;
     response.end();
+    if (answer === "unasked") await this.#sayMore(request);
+  }
+
+  /** Answers what nobody has asked: another answer on a connection whose one request is answered. */
+  async #sayMore({ socket }: IncomingMessage): Promise<void> {
+    const text = this.#random.pick(UNASKED);
+    await pause(this.#random.integer(...UNASKED_MS));
+    if (!socket.destroyed) socket.write(text);
   }
 
   async #verify(name: string, request: IncomingMessage, body: Uint8Array): Promise<string> {

@@ -26,7 +26,7 @@ import { Receiver } from "./receiver.ts";
 import { EventRecorder } from "./recorders.ts";
 import { repair } from "./repair.ts";
 import { Sampler } from "./sampler.ts";
-import { makeFleet, startDatabase } from "./scene.ts";
+import { makeFleet, startDatabase, startPair } from "./scene.ts";
 import { Tables } from "./tables.ts";
 import { type KeptEndpoint, WebhookKeeper } from "./webhook_keeper.ts";
 import { WebhookTables } from "./webhook_tables.ts";
@@ -44,6 +44,8 @@ export interface RunOptions {
   readonly seed: number;
   /** For how long faults are made, in ms. */
   readonly ms: number;
+  /** Whether a standby follows the server and may take its place. */
+  readonly pair: boolean;
   /** Where the journal and the programs' output are left. */
   readonly folder: string;
   /** Told of what happens. */
@@ -73,13 +75,15 @@ export interface RunResult {
 }
 
 /** Makes one run: work and faults, then calm, then the proof. */
-export async function run({ seed, ms, folder, say }: RunOptions): Promise<RunResult> {
+export async function run({ seed, ms, pair: hasStandby, folder, say }: RunOptions): Promise<RunResult> {
   const random = new Random(seed);
   const journalPath = `${folder}/journal.jsonl`;
   await using stack = new AsyncDisposableStack();
   const journal = stack.use(new JournalWriter(journalPath));
-  const { server, disk, sql } = await startDatabase(stack, ms / 1000, say);
-  const proxy = stack.use(new TcpProxy(server.url));
+  const { url, server, pair, disk, sql } = await (hasStandby
+    ? startPair(stack)
+    : startDatabase(stack, ms / 1000, say));
+  const proxy = stack.use(new TcpProxy(url));
   const webhooks = makeWebhooks();
   const runtime = createRuntime({
     url: proxy.url,
@@ -100,7 +104,7 @@ export async function run({ seed, ms, folder, say }: RunOptions): Promise<RunRes
   const tables = new Tables(sql, SCHEMA);
   const webhookTables = new WebhookTables(sql, SCHEMA);
   await tables.create();
-  const site = { url: server.url, schema: SCHEMA, journal: journalPath, folder };
+  const site = { url, schema: SCHEMA, journal: journalPath, folder };
   const { members, pooler } = await makeFleet(stack, site, journal, say);
   for (const member of members) member.start();
   await eventually(() => members.every(({ started }) => started > 0), START_MS_MAX);
@@ -115,11 +119,11 @@ export async function run({ seed, ms, folder, say }: RunOptions): Promise<RunRes
   const receiver = stack.use(new Receiver(journal, random.fork()));
   await receiver.start();
   const endpoints: KeptEndpoint[] = [];
-  for (const { name, ...draft } of ENDPOINTS) {
+  for (const { name, host, ...draft } of ENDPOINTS) {
     const { endpoint, secret } = await webhooks.create({
       ownerId: null,
       ...draft,
-      url: receiver.url(name),
+      url: receiver.url(name, host),
       eventTypes: ["fact.*"],
       description: name,
     });
@@ -132,7 +136,7 @@ export async function run({ seed, ms, folder, say }: RunOptions): Promise<RunRes
   );
   const keeper = new WebhookKeeper(shop, webhooks, endpoints, random.fork());
   const injector = new Injector(
-    { members, server, disk, pooler, proxy, receiver, sql, schema: SCHEMA, journal },
+    { members, server, pair, disk, pooler, proxy, receiver, sql, schema: SCHEMA, journal },
     injectorsRandom,
   );
   const sampler = new Sampler(tables);

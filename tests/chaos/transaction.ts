@@ -25,7 +25,8 @@ export async function inTransaction(url: string, body: (tx: Tx) => Promise<boole
     },
   };
   try {
-    await tx.unsafe("begin", []);
+    // A handler says what it relies on: its role may have any default.
+    await tx.unsafe("begin isolation level read committed", []);
     await tx.unsafe(await body(tx) ? "commit" : "rollback", []);
   } finally {
     // Whatever is open rolls back with its connection.

@@ -11,7 +11,7 @@ const CLOCK_MS = 2;
 const ENABLING_MS = 60_000;
 
 /** The answers that say that it has arrived, one of them after the sender's patience. */
-const WELL: ReadonlySet<string> = new Set(["200", "slow", "too slow"]);
+const WELL: ReadonlySet<string> = new Set(["200", "slow", "too slow", "unasked"]);
 
 /** Each event arrives at each endpoint at least once, under one id and rightly signed, and nothing else arrives. */
 export function webhooks(history: History): Violation[] {

@@ -3,6 +3,7 @@ import { DatabaseUnavailableError } from "../../../ports/mod.ts";
 import { pause } from "../../conformance/eventually.ts";
 import type { Random } from "../random.ts";
 import { CONNECTION_FAULTS } from "./connections.ts";
+import { DATABASE_FAULTS } from "./database.ts";
 import { PROCESS_FAULTS } from "./processes.ts";
 import { SERVER_FAULTS } from "./server.ts";
 import type { Fault, Target } from "./target.ts";
@@ -11,6 +12,7 @@ const FAULTS: readonly Fault[] = [
   ...PROCESS_FAULTS,
   ...CONNECTION_FAULTS,
   ...SERVER_FAULTS,
+  ...DATABASE_FAULTS,
   {
     name: "receiver away",
     weight: 2,

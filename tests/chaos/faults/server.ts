@@ -1,9 +1,8 @@
 import type postgres from "postgres";
-import type { EmbeddedPostgres } from "../../../embedded/mod.ts";
 import { pause } from "../../conformance/eventually.ts";
 import { tryKill } from "../fleet.ts";
 import type { JournalWriter } from "../journal.ts";
-import type { Fault } from "./target.ts";
+import type { ChaosServer, Fault } from "./target.ts";
 
 /** So long the disk is full, in ms. */
 const FULL_MS = [1000, 8000] as const;
@@ -63,7 +62,7 @@ export const SERVER_FAULTS: readonly Fault[] = [
 ];
 
 async function restart(
-  server: EmbeddedPostgres,
+  server: ChaosServer,
   signal: Deno.Signal | null,
   downMs: number,
   journal: JournalWriter,
@@ -74,7 +73,7 @@ async function restart(
   journal.write({ what: "back", pid: null });
 }
 
-async function available(server: EmbeddedPostgres, sql: postgres.Sql): Promise<void> {
+async function available(server: ChaosServer, sql: postgres.Sql): Promise<void> {
   const deadline = performance.now() + 30_000;
   for (;;) {
     await pause(100);

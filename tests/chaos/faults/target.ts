@@ -1,6 +1,6 @@
 import type postgres from "postgres";
-import type { EmbeddedPostgres } from "../../../embedded/mod.ts";
 import type { PgBouncer } from "../../integration/support/pgbouncer.ts";
+import type { ServerPair } from "../../integration/support/server_pair.ts";
 import type { SmallDisk } from "../../integration/support/small_disk.ts";
 import type { TcpProxy } from "../../integration/support/tcp_proxy.ts";
 import type { Member } from "../fleet.ts";
@@ -9,12 +9,22 @@ import { SETTINGS } from "../kinds.ts";
 import type { Random } from "../random.ts";
 import type { Receiver } from "../receiver.ts";
 
+/** The server that takes writes. */
+export interface ChaosServer {
+  /** Its process id. */
+  readonly pid: number;
+  /** Ends it in order where it still runs, and starts it again after a while. */
+  restart(downMs?: number): Promise<void>;
+}
+
 /** What the injector can get at. */
 export interface Target {
   /** The worker programs. */
   readonly members: readonly Member[];
   /** The server. */
-  readonly server: EmbeddedPostgres;
+  readonly server: ChaosServer;
+  /** The same with its standby, in a run that has one. */
+  readonly pair: ServerPair | null;
   /** What the tables are on; null where none could be mounted. */
   readonly disk: SmallDisk | null;
   /** The pooler, and the one worker program behind it; null where none is installed. */

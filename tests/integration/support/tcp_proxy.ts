@@ -6,7 +6,7 @@ interface Passage {
 /** Stands between a program and a database, and does what a network does at its worst. */
 export class TcpProxy implements AsyncDisposable {
   readonly #listener: Deno.Listener;
-  readonly #target: { hostname: string; port: number };
+  #target: { hostname: string; port: number };
   readonly #passages = new Set<Passage>();
   readonly #pumps = new Set<Promise<void>>();
   readonly #url: URL;
@@ -18,7 +18,7 @@ export class TcpProxy implements AsyncDisposable {
   /** Listens on a free port, in front of a database. */
   constructor(url: string) {
     this.#url = new URL(url);
-    this.#target = { hostname: this.#url.hostname, port: Number(this.#url.port || 5432) };
+    this.#target = targetOf(this.#url);
     this.#listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     this.#pumps.add(this.#accept());
   }
@@ -34,6 +34,11 @@ export class TcpProxy implements AsyncDisposable {
   /** How many connections are open. */
   get open(): number {
     return this.#passages.size;
+  }
+
+  /** Connections that are made from now on lead to another database. */
+  lead(url: string): void {
+    this.#target = targetOf(new URL(url));
   }
 
   /** Breaks all connections. */
@@ -130,4 +135,8 @@ export class TcpProxy implements AsyncDisposable {
       }
     }
   }
+}
+
+function targetOf(url: URL): { hostname: string; port: number } {
+  return { hostname: url.hostname, port: Number(url.port || 5432) };
 }
