@@ -109,6 +109,12 @@ export class ServerPair implements AsyncDisposable {
     await this.#primary.start();
   }
 
+  /** Resolves when the standby has all that the primary has written so far. */
+  async untilStandbyHasAll(): Promise<void> {
+    const behind = "select from pg_stat_replication where replay_lsn is distinct from pg_current_wal_lsn()";
+    await eventually(async () => (await this.#primary.query(behind)).length === 0, START_MS_MAX);
+  }
+
   /** What the standby receives from now on is nothing: an asynchronous primary goes on, and what it commits is its own. */
   async cutStandbyOff(): Promise<void> {
     await this.#standby!.set("primary_conninfo", "");
