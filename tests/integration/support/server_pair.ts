@@ -192,7 +192,7 @@ class Server {
   }
 
   get url(): string {
-    return `postgres://${USER}@127.0.0.1:${this.#port}/postgres`;
+    return `postgres://${USER}:${USER}@127.0.0.1:${this.#port}/postgres`;
   }
 
   get pid(): number {
