@@ -4,6 +4,7 @@ import {
   DatabaseUnavailableError,
   type EnqueueOptions,
   type EnqueueRequest,
+  IdSequenceBehindError,
   type JobId,
   type Json,
   StatementTimeoutError,
@@ -92,9 +93,15 @@ export function isOutage(error: unknown): boolean {
     error instanceof StatementTimeoutError || error instanceof UniqueKeyHeldError;
 }
 
+/** Whether a transaction met an id that is taken: the sequence has been moved, and it may be run again. */
+export function isIdTaken(error: unknown): boolean {
+  return error instanceof IdSequenceBehindError && error.isMended;
+}
+
 /** The same for a transaction: its connection is the producer's own, and breaks as the driver says. */
 export function isExpected(error: unknown): boolean {
-  return isOutage(error) || Reflect.has(error as Error, "code") || isBrokenTransaction(error);
+  return isOutage(error) || isIdTaken(error) || Reflect.has(error as Error, "code") ||
+    isBrokenTransaction(error);
 }
 
 /** Enqueues in every way, one after the other, until it is told to stop. */

@@ -1,4 +1,5 @@
 import type postgres from "postgres";
+import { PLANTED } from "./faults/database.ts";
 import type { EventRow, JobRow } from "./check/evidence.ts";
 
 /** The run's own tables. */
@@ -22,6 +23,7 @@ const JOBS = `
       enqueued_at, finished_at
     from {schema}.job_history
   ) as every
+  where kind <> '${PLANTED}'
   order by id`;
 
 /** One statement sees one snapshot, so whatever two jobs it sees hold a key at the same time. */

@@ -1,6 +1,6 @@
 import { EndpointDisabledError, type Webhooks } from "../../events/webhooks/mod.ts";
 import { Loop } from "./loop.ts";
-import { isOutage, type Shop } from "./producers.ts";
+import { isIdTaken, isOutage, type Shop } from "./producers.ts";
 import type { Random } from "./random.ts";
 
 /** How far back a replay reaches, in ms. */
@@ -89,7 +89,7 @@ export class WebhookKeeper extends Loop {
   }
 
   #failed(error: unknown): void {
-    if (isOutage(error) || error instanceof EndpointDisabledError) return;
+    if (isOutage(error) || isIdTaken(error) || error instanceof EndpointDisabledError) return;
     this.#shop.journal.write({ what: "odd", text: String((error as Error).stack ?? error) });
   }
 }

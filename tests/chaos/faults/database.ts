@@ -26,6 +26,29 @@ const TICK_WAITS = `
   )
   limit 1`;
 
+/** The kind of the rows that stand where the sequence is going: as after a restore that left it behind. */
+export const PLANTED = "planted";
+const TAKEN_MS = 3000;
+const PULL_MS_MAX = 120_000;
+
+const PLANT_ENDED = `
+  insert into {schema}.job_history (
+    id, kind, queue, state, priority, scheduled_at, enqueued_at, finished_at, attempt, max_attempts, run, snoozes,
+    alone, args
+  )
+  select
+    last_value + ahead, '${PLANTED}', 'nowhere', 'completed', 1, now(), now(), now(), 1, 1, 1, 0, false, '{}'
+  from {schema}.job_id_seq cross join generate_series(3, 12, 3) as ahead
+  on conflict do nothing`;
+
+const PLANT_WAITING = `
+  insert into {schema}.job (id, kind, queue, priority, max_attempts, args, scheduled_at)
+  select last_value + ahead, '${PLANTED}', 'nowhere', 1, 1, '{}', now() + interval '1 day'
+  from {schema}.job_id_seq cross join generate_series(3, 9, 3) as ahead
+  on conflict do nothing`;
+
+const PULL_WAITING = `delete from {schema}.job where kind = '${PLANTED}'`;
+
 /** What others do in the database, and what becomes of the servers behind its address. */
 export const DATABASE_FAULTS: readonly Fault[] = [
   {
@@ -63,6 +86,23 @@ export const DATABASE_FAULTS: readonly Fault[] = [
     },
   },
   {
+    name: "ids taken by ended jobs",
+    weight: 1,
+    make: (target) => plant(target, PLANT_ENDED),
+  },
+  {
+    name: "ids taken by waiting jobs",
+    weight: 1,
+    async make(target) {
+      await plant(target, PLANT_WAITING);
+      try {
+        await pause(TAKEN_MS);
+      } finally {
+        await eventually(() => plant(target, PULL_WAITING).then(() => true), PULL_MS_MAX);
+      }
+    },
+  },
+  {
     name: "switch-over",
     weight: 3,
     isServers: true,
@@ -78,6 +118,11 @@ export const DATABASE_FAULTS: readonly Fault[] = [
     },
   },
 ];
+
+/** Puts rows where the sequence will be next. Their ids are nobody's, so each job of the run keeps an id of its own. */
+async function plant({ sql, schema }: Target, statement: string): Promise<void> {
+  await sql.unsafe(statement.replaceAll("{schema}", schema));
+}
 
 /** Runs a statement in a transaction that stays open until a function has ended. */
 async function holding({ sql }: Target, statement: string, during: () => Promise<unknown>): Promise<void> {
