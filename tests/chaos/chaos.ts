@@ -41,13 +41,11 @@ async function main(): Promise<number> {
     say(HELP.trimEnd());
     return 0;
   }
-  const runs = values.fixed
-    ? FIXED_SEEDS
-    : [{
-      seed: number("seed", values.seed ?? newSeed()),
-      seconds: 60 * number("minutes", values.minutes),
-      pair: values.pair,
-    }];
+  const runs = values.fixed ? FIXED_SEEDS : [{
+    seed: number("seed", values.seed ?? newSeed()),
+    seconds: 60 * number("minutes", values.minutes),
+    pair: values.pair,
+  }];
   let broken = 0;
   for (const one of runs) broken += await make(one, values.keep) ? 0 : 1;
   if (values.fixed) say(`Tests on chaos: ${runs.length - broken} passed, ${broken} failed, 0 ignored`);

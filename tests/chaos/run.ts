@@ -80,9 +80,8 @@ export async function run({ seed, ms, pair: hasStandby, folder, say }: RunOption
   const journalPath = `${folder}/journal.jsonl`;
   await using stack = new AsyncDisposableStack();
   const journal = stack.use(new JournalWriter(journalPath));
-  const { url, server, pair, disk, sql } = await (hasStandby
-    ? startPair(stack)
-    : startDatabase(stack, ms / 1000, say));
+  const { url, server, pair, disk, sql } =
+    await (hasStandby ? startPair(stack) : startDatabase(stack, ms / 1000, say));
   const proxy = stack.use(new TcpProxy(url));
   const webhooks = makeWebhooks();
   const runtime = createRuntime({

@@ -53,7 +53,9 @@ const ODD_ROLE_SQL = `
 export async function startPair(stack: AsyncDisposableStack): Promise<Database> {
   const maker = findStandbyMaker();
   if (maker === null) {
-    throw new Error("A standby takes pg_basebackup, as Debian's package postgresql has it: it is not installed");
+    throw new Error(
+      "A standby takes pg_basebackup, as Debian's package postgresql has it: it is not installed",
+    );
   }
   const pair = stack.use(await ServerPair.start(maker, "synchronous"));
   return { url: pair.url, server: pair, pair, disk: null, sql: await connect(stack, pair.url) };

@@ -97,8 +97,11 @@ export class ServerPair implements AsyncDisposable {
     if (this.#standby !== null) return;
     const standby = await Server.copy(this.#bin, `${this.#folder}/server-${++this.#made}`, this.#primary);
     this.#standby = standby;
-    await eventually(async () =>
-      (await this.#primary.query("select from pg_stat_replication where state = 'streaming'")).length > 0, START_MS_MAX);
+    await eventually(
+      async () =>
+        (await this.#primary.query("select from pg_stat_replication where state = 'streaming'")).length > 0,
+      START_MS_MAX,
+    );
     if (this.#replication === "synchronous") await this.#primary.set("synchronous_standby_names", "*");
   }
 
@@ -118,8 +121,10 @@ export class ServerPair implements AsyncDisposable {
   /** What the standby receives from now on is nothing: an asynchronous primary goes on, and what it commits is its own. */
   async cutStandbyOff(): Promise<void> {
     await this.#standby!.set("primary_conninfo", "");
-    await eventually(async () =>
-      (await this.#primary.query("select from pg_stat_replication")).length === 0, START_MS_MAX);
+    await eventually(
+      async () => (await this.#primary.query("select from pg_stat_replication")).length === 0,
+      START_MS_MAX,
+    );
   }
 
   /** The primary dies, the standby takes its place, and the address leads there after a while. */
@@ -186,7 +191,9 @@ class Server {
       "--no-sync",
     ]);
     // The primary's own wish would have it wait for a standby of its own once it is promoted.
-    await Deno.writeTextFile(`${folder}/postgresql.auto.conf`, "synchronous_standby_names = ''\n", { append: true });
+    await Deno.writeTextFile(`${folder}/postgresql.auto.conf`, "synchronous_standby_names = ''\n", {
+      append: true,
+    });
     await server.start();
     return server;
   }
