@@ -107,3 +107,13 @@ Deno.test("check() loads a module again whose host process was killed meanwhile,
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test("check() leaves threads with the handler modules loaded for the first jobs, four at most; none for functions", async () => {
+  const of = { name: "k", queue: "default", maxAttempts: 1, timeout: 1000 };
+  await using many = fixture({ threads: 6 });
+  await many.executor.check([{ ...of, handler: new URL("./testdata/noop.ts", import.meta.url) }]);
+  assertEquals(many.executor.stats().threads, 4);
+  await using none = fixture({ threads: 6 });
+  await none.executor.check([{ ...of, handler: () => {} }]);
+  assertEquals(none.executor.stats().threads, 0);
+});
