@@ -12,8 +12,12 @@ export function isOutage(error: unknown): boolean {
   return OF_THE_SERVER.test(sqlStateOf(error) ?? "");
 }
 
+/** Whether a statement was in conflict with others, or waited for them too long: it may pass when it is sent again. */
+export function isOfOthers(error: unknown): boolean {
+  return OF_OTHERS.test(sqlStateOf(error) ?? "");
+}
+
 /** Whether the store refused what a statement says: nothing of it was stored, and another one may succeed. */
 export function isRefusal(error: unknown): boolean {
-  const state = sqlStateOf(error);
-  return state !== null && !isOutage(error) && !OF_OTHERS.test(state);
+  return sqlStateOf(error) !== null && !isOutage(error) && !isOfOthers(error);
 }

@@ -1,5 +1,5 @@
 import { errorText, type Log, type ProgressEntry, type RunRef, type Store } from "../ports/mod.ts";
-import { ascii, refusesText } from "./_refused_text.ts";
+import { writeText } from "../ports/refused_text.ts";
 import type { Timer } from "./_timer.ts";
 
 /** The shortest time between two writes, in ms. */
@@ -46,21 +46,11 @@ export class Progress {
     this.#pending = new Map();
     this.#flying.add(batch);
     // One after the other, or an older word could overwrite a newer one.
-    this.#flight = this.#flight.then(() => this.#write([...batch.values()])).catch((error) => {
+    this.#flight = this.#flight.then(() =>
+      writeText([...batch.values()], (entries) => this.#store.progress(entries))
+    ).catch((error) => {
       this.#log.warn("progress not written, the next word of it will be", { error: errorText(error) });
     }).finally(() => this.#flying.delete(batch));
     return this.#flight;
-  }
-
-  /** Where a note has a character that the store can't hold, all are written in ASCII: none is lost by another's words. */
-  async #write(entries: readonly ProgressEntry[]): Promise<void> {
-    try {
-      await this.#store.progress(entries);
-    } catch (error) {
-      if (!refusesText(error)) throw error;
-      await this.#store.progress(
-        entries.map((entry) => ({ ...entry, note: entry.note === null ? null : ascii(entry.note) })),
-      );
-    }
   }
 }

@@ -4,13 +4,13 @@ import {
   type Settled as StoredEnd,
   type Settlement,
   type Store,
-  TransactionConflictError,
   type Upkeep,
   type UpkeepTask,
 } from "../ports/mod.ts";
+import { refusesText } from "../ports/refused_text.ts";
 import { levelOf } from "./_level_of.ts";
-import { isOutage } from "./_outage.ts";
-import { asciiSettlement, refusesText } from "./_refused_text.ts";
+import { isOfOthers, isOutage } from "./_outage.ts";
+import { asciiSettlement } from "./_refused_text.ts";
 import { SetAside } from "./_set_aside.ts";
 import type { Timer } from "./_timer.ts";
 import { within } from "./_within.ts";
@@ -26,7 +26,7 @@ const PAUSE_MS_MAX = 25;
 const RETRY_FIRST_MS = 100;
 /** As often as claims are tried: nothing begins before an end is written. */
 const RETRY_LONGEST_MS = 1000;
-/** How often a conflict with another transaction is tried before it counts as a refusal. */
+/** How often a conflict, or a statement that took too long, is tried before it counts as a refusal. */
 const CONFLICTS_MAX = 3;
 /** When to come back for rows that another transaction held: soon, then less and less often. */
 const LOCKED_FIRST_MS = 50;
@@ -217,16 +217,10 @@ export class Settler {
       try {
         return await this.#writeOnce(batch);
       } catch (error) {
-        const isConflict = error instanceof TransactionConflictError && ++conflicts < CONFLICTS_MAX;
-        if (!isConflict && !isOutage(error)) return await this.#sendWhatCanBeStored(batch, error);
-        this.#failing = true;
-        this.#writing.failed(error, { told: true });
-        this.#options.log[levelOf(pauseMs > RETRY_FIRST_MS)]("ends of runs not written, trying again", {
-          runs: batch.length,
-          inMs: pauseMs,
-          effect: "nothing begins until they are",
-          error: errorText(error),
-        });
+        if (isOutage(error)) this.#noteOutage(batch.length, pauseMs, error);
+        else if (!isOfOthers(error) || ++conflicts >= CONFLICTS_MAX) {
+          return await this.#sendWhatCanBeStored(batch, error);
+        }
         await this.#pause(pauseMs);
       }
     }
@@ -246,6 +240,17 @@ export class Settler {
       };
     });
     this.#retry = undefined;
+  }
+
+  #noteOutage(runs: number, inMs: number, error: unknown): void {
+    this.#failing = true;
+    this.#writing.failed(error, { told: true });
+    this.#options.log[levelOf(inMs > RETRY_FIRST_MS)]("ends of runs not written, trying again", {
+      runs,
+      inMs,
+      effect: "nothing begins until they are",
+      error: errorText(error),
+    });
   }
 
   /** The words of an error must not decide what becomes of a job, nor must an output keep it from ending. */
