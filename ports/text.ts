@@ -10,11 +10,8 @@ export function checkText(option: string, value: unknown): asserts value is stri
   throw new InvalidOptionError(option, value, "a text without U+0000 and half surrogate pairs");
 }
 
-/**
- * A text in which every character beyond ASCII, which every database can store, and U+0000 is written as its code, such
- * as `\u{1f4a5}`.
- */
+/** A text without what a database may be unable to store: a `?` stands for U+0000 and every character that is not ASCII. */
 export function asciiText(text: string): string {
   // deno-lint-ignore no-control-regex -- all of ASCII but U+0000
-  return text.replace(/[^\x01-\x7f]/gu, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
+  return text.replace(/[^\x01-\x7f]/gu, "?");
 }

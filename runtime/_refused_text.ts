@@ -1,9 +1,6 @@
 import { asciiText, type Settlement } from "../ports/mod.ts";
 
-/**
- * The settlement with the words of its error in ASCII, which every encoding has: other characters become their code, such
- * as `\u{1f4a5}`. Undefined when they are ASCII already.
- */
+/** The settlement with the words of its error in ASCII, which every encoding has; undefined when they are so already. */
 export function asciiSettlement(settlement: Settlement): Settlement | undefined {
   const { error } = settlement;
   if (error === null) return undefined;

@@ -107,7 +107,7 @@ Deno.test("Settler writes the words of an error in ASCII where the store can't h
     "completed",
     "completed",
   ]);
-  assertEquals(batches.at(-1)![0]!.error?.message, "caf\\u{e9} \\u{1f4a5}");
+  assertEquals(batches.at(-1)![0]!.error?.message, "caf? ?");
 });
 
 Deno.test("Settler lets an attempt fail whose output the store can't hold, and writes the others", async () => {

@@ -59,7 +59,7 @@ Deno.test("an error that the database's encoding lacks is stored without what it
     await store.reportUpkeep([report("sweep", { failed }), report("purge")]);
     assertEquals((await store.upkeep()).rows.map(({ lastError }) => lastError), [
       null,
-      "broken ?? at ? last",
+      "broken ? at ? last",
     ]);
   } finally {
     await store.close();

@@ -133,7 +133,7 @@ Deno.test("in a database of another encoding the words of an error decide nothin
       await runtime.enqueue("returns"),
       await runtime.enqueue("tells"),
     ];
-    await eventually(async () => (await runtime.get(told))?.progress?.note === "half \\u{1f4a5}");
+    await eventually(async () => (await runtime.get(told))?.progress?.note === "half ?");
     gate.resolve();
     assertEquals((await runtime.wait(told, 10_000)).done, true);
     for (const id of [thrown, returned]) {
@@ -142,9 +142,9 @@ Deno.test("in a database of another encoding the words of an error decide nothin
     }
     const errors = (await runtime.get(thrown))!.errors;
     assertEquals(errors.map(({ attempt, message }) => [attempt, message]), [
-      [1, "broken \\u{1f4a5}"],
-      [2, "broken \\u{1f4a5}"],
-      [3, "broken \\u{1f4a5}"],
+      [1, "broken ?"],
+      [2, "broken ?"],
+      [3, "broken ?"],
     ]);
     const refused = (await runtime.get(returned))!.errors;
     assertEquals(refused.map(({ attempt }) => attempt), [1, 2]);
