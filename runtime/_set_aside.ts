@@ -75,11 +75,12 @@ export class SetAside<T> {
     if (entry.dueAt < this.#timerAt) this.#schedule();
   }
 
-  /** Tries each once more, now. */
+  /** Tries each once more, now, and no more after that. */
   async drain(): Promise<void> {
+    // No timer may try one at the same moment: it would be done twice.
+    this.stop();
     await this.#trying;
-    clearTimeout(this.#timer);
-    for (const entry of [...this.#entries]) await this.#try(entry);
+    for (const entry of this.#entries) await this.#try(entry);
   }
 
   /** Tries no more. */

@@ -89,7 +89,8 @@ export class Settler {
   #unsettled = 0;
   #idle: (() => void)[] = [];
   #failing = false;
-  #retry: (() => void) | undefined;
+  /** Ends of the pauses that are under way: of the batch, and of one that was set aside. */
+  readonly #pauses: Set<() => void> = new Set();
   #draining = false;
   #abandoned = false;
 
@@ -228,18 +229,19 @@ export class Settler {
 
   /** The store answers again, after it did not: what waits to be sent again goes now. */
   retry(): void {
-    this.#retry?.();
+    for (const end of [...this.#pauses]) end();
   }
 
   async #pause(ms: number): Promise<void> {
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#retry = () => {
+      const end = () => {
         clearTimeout(timer);
+        this.#pauses.delete(end);
         resolve();
       };
+      const timer = setTimeout(end, ms);
+      this.#pauses.add(end);
     });
-    this.#retry = undefined;
   }
 
   #noteOutage(runs: number, inMs: number, error: unknown): void {
