@@ -4,6 +4,7 @@ import {
   type Log,
   type LogFields,
   PROTOCOL,
+  ProtocolTooOldError,
   type Requests,
   type Rescued,
   type Store,
@@ -151,22 +152,34 @@ export class Heart {
     this.#renewedAt = asked;
   }
 
+  /** Goes on under a new id. False: this program is too old for the schema by now, and stays off the record. */
+  async #goOnAnew(): Promise<boolean> {
+    if (!this.#registered) return false;
+    this.#options.log.warn(
+      "this process was taken for dead, its jobs run elsewhere; going on under a new id",
+      { owner: this.#owner },
+    );
+    this.#owner = crypto.randomUUID();
+    this.#options.onRescued();
+    try {
+      await this.#register();
+      return true;
+    } catch (error) {
+      if (!(error instanceof ProtocolTooOldError)) throw error;
+      this.#registered = false;
+      this.#retire(error.least);
+      return false;
+    }
+  }
+
   async #beat(): Promise<void> {
-    const { store, log, onFit, onRescued, onRequests } = this.#options;
+    const { store, log, onFit, onRequests } = this.#options;
     // Counted from before the call: the answer may have been long under way.
     const asked = performance.now();
     const beat = await store.beat(this.#owner);
     const rested = !this.fit || !beat.alive;
-    if (beat.alive) {
-      this.#renewedAt = asked;
-    } else {
-      log.warn("this process was taken for dead, its jobs run elsewhere; going on under a new id", {
-        owner: this.#owner,
-      });
-      this.#owner = crypto.randomUUID();
-      onRescued();
-      await this.#register();
-    }
+    if (beat.alive) this.#renewedAt = asked;
+    else if (!(await this.#goOnAnew())) return;
     this.#renewing.succeeded();
     if (!this.#wasFit) log.info("heartbeat renewed, starting jobs again");
     this.#wasFit = true;

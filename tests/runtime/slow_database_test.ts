@@ -5,16 +5,7 @@ import { createLog, type Handler, silentLog, type Store } from "../../ports/mod.
 import { buildRuntime, type WorkingRuntime } from "../../runtime/mod.ts";
 import { createExecutor } from "../../workers/mod.ts";
 import { eventually } from "../conformance/eventually.ts";
-
-/** A store, some of whose methods answer in another way. */
-function changed(store: Store, changes: Partial<Store>): Store {
-  return new Proxy(store, {
-    get(target, name) {
-      const value = Reflect.get(changes, name) ?? Reflect.get(target, name);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-}
+import { changed } from "./testdata/changed.ts";
 
 function runtimeOn(store: Store, handler: Handler, log = silentLog): WorkingRuntime {
   return buildRuntime({
