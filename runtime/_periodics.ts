@@ -1,7 +1,5 @@
 import {
   type Composition,
-  ConnectionTimeoutError,
-  DatabaseUnavailableError,
   errorText,
   type Log,
   MAINTENANCE_QUEUE,
@@ -11,9 +9,9 @@ import {
   type PeriodicRow,
   type PeriodicStatus,
   type Schedule,
-  StatementTimeoutError,
   type Store,
 } from "../ports/mod.ts";
+import { isOutage } from "./_outage.ts";
 import { correctedTick, dueTick, nextDueAt } from "./_ticks.ts";
 
 /** What {@linkcode Periodics} needs. */
@@ -63,10 +61,7 @@ export class Periodics {
           nextMs = Math.min(nextMs ?? Infinity, tick.dueAt - row.nowMs);
         }
       } catch (error) {
-        if (
-          error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError ||
-          error instanceof StatementTimeoutError
-        ) throw error;
+        if (isOutage(error)) throw error;
         faults.push(`${periodic.name}: ${errorText(error)}`);
       }
     }
