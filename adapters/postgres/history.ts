@@ -6,10 +6,19 @@ import { NOW_ISO } from "./sql_text.ts";
  * SQL of the CTEs that end jobs: `written` puts them into the history, `released` gives up their unique keys. The source
  * is a CTE of deleted jobs (`returning job.*`) with three more columns: `final` the state, `final_errors` the errors,
  * `output`.
- *
- * An id is taken in the history only when the sequence was set back, as a restore or logical replication leaves it. The
- * older record then makes room, with its unique key: the job that ends now is the one that somebody waits for, and it
- * could not end otherwise. `displaced` is counted so that it is done before anything is written.
+ */
+export function endFreshJobs(source: string): string {
+  return `written as (${intoHistory(source)}
+  ), released as (
+    ${releaseKeys(source)}
+  )`;
+}
+
+/**
+ * The same for jobs whose ids may be taken in the history, as they are when the sequence was set back by a restore or by
+ * logical replication. The older record then makes room, with its unique key: the job that ends now is the one that
+ * somebody waits for, and it could not end otherwise. `displaced` is counted so that it is done before anything is
+ * written.
  */
 export function endJobs(source: string): string {
   return `displaced as (
@@ -24,14 +33,13 @@ export function endJobs(source: string): string {
       and job_key.kind = displaced.kind
       and job_key.key = displaced.unique_key
       and job_key.job_id = displaced.id
-  ), written as (
-    ${intoHistory(source)}
+  ), written as (${intoHistory(`${source} cross join (select count(*) from displaced) as room`)}
   ), released as (
     ${releaseKeys(source)}
   )`;
 }
 
-function intoHistory(source: string): string {
+function intoHistory(rows: string): string {
   return `
     insert into {schema}.job_history (
       id, kind, queue, state, priority, scheduled_at, enqueued_at, claimed_at, finished_at,
@@ -40,7 +48,7 @@ function intoHistory(source: string): string {
     select
       id, kind, queue, final, priority, ${SHOWN_SCHEDULED_AT}, enqueued_at, claimed_at, clock_timestamp(),
       attempt, max_attempts, run, snoozes, alone, args, unique_key, final_errors, progress, output
-    from ${source} cross join (select count(*) from displaced) as room
+    from ${rows}
     returning id, run, state, queue`;
 }
 

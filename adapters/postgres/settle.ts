@@ -1,8 +1,9 @@
+import { sqlStateOf } from "../../ports/errors.ts";
 import type { FinalState, JobState } from "../../ports/job.ts";
 import type { RunRef, Settled, Settlement } from "../../ports/store.ts";
 import { ASIDE_SQL } from "./aside.ts";
 import { errorText } from "./error_text.ts";
-import { endJobs, withError } from "./history.ts";
+import { endFreshJobs, endJobs, withError } from "./history.ts";
 import { arrayLiteral, refColumns } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
@@ -21,7 +22,7 @@ const LOCKED = `
       for update skip locked
     ) as job`;
 
-const FINISH = `
+const finishSql = (end: (source: string) => string) => `
   with given as materialized (
     select *
     from unnest($1::text::bigint[], $2::text::int[], $3::text::text[], $4::text::text[], $5::text::text[])
@@ -37,7 +38,7 @@ const FINISH = `
       case when job.cancel_requested then 'cancelled' else locked.final end as final,
       case when not job.cancel_requested then locked.output end as output,
       ${withError("job", "locked.error")} as final_errors
-  ), ${endJobs("ended")}
+  ), ${end("ended")}
   select
     count(*)::int as ended,
     (
@@ -48,6 +49,11 @@ const FINISH = `
       where (select count(*) from ended) < (select count(*) from given)
     ) as only
   from ended`;
+
+const FINISH = finishSql(endFreshJobs);
+
+/** For when an id is taken in the history, which the server says: to look for it each time would cost every job. */
+const FINISH_AND_DISPLACE = finishSql(endJobs);
 
 const BACK_IN_LINE = `
   with given as materialized (
@@ -93,6 +99,8 @@ const STILL_RUNNING = `
   join {schema}.job on job.id = given.id and job.run = given.run
   where job.state = 'running'`;
 
+const UNIQUE_VIOLATION = "23505";
+
 type Ending = Extract<Settlement, { to: FinalState }>;
 type Returning = Exclude<Settlement, Ending>;
 
@@ -122,12 +130,16 @@ const NONE: Done = { all: false, changed: new Map() };
 
 /** Nearly always all end as asked, which is told in one row, for a row each would cost as much as a tenth of the rest. */
 async function finish(database: Statements, endings: readonly Ending[]): Promise<Done> {
-  const [row] = await database.query(FINISH, [
+  const params = [
     ...refColumns(endings),
     arrayLiteral(endings.map((one) => one.to)),
     arrayLiteral(endings.map((one) => one.output)),
     arrayLiteral(endings.map((one) => errorText(one.error))),
-  ]);
+  ];
+  const [row] = await database.query(FINISH, params).catch((error) => {
+    if (sqlStateOf(error) !== UNIQUE_VIOLATION) throw error;
+    return database.query(FINISH_AND_DISPLACE, params);
+  });
   const cancelled = keysOf(row?.cancelled).map((key): [string, JobState] => [key, "cancelled"]);
   if (row?.only === null) return { all: row.ended === endings.length, changed: new Map(cancelled) };
   const asked = new Map(endings.map((one) => [keyOf(one), one.to]));
