@@ -291,8 +291,8 @@ export class PostgresDatabase implements Database {
         return client.run(this.statement(text), params, { prepare: true, bounds });
       },
     };
-    await client.run(this.#begin(options, bounds), [], { bounds });
     try {
+      await client.run(this.#begin(options, bounds), [], { bounds });
       const result = await body(tx);
       open = false;
       // A transaction that failed and whose error was swallowed would be rolled back by this without a word.
