@@ -160,12 +160,33 @@ begin
 -- Until its schemas are known to be safe, none of them is looked at.
 perform pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 ${searchPath.map((name) => `perform ${literal(quote(name))}::pg_catalog.regnamespace;\n`).join("")}
-with others as (
+with recursive others as (
   -- Who acts as this role already gains nothing.
   select oid, rolname
   from pg_catalog.pg_roles
   where rolcanlogin and not rolsuper
     and not pg_catalog.pg_has_role(oid, current_user::pg_catalog.regrole::pg_catalog.oid, 'MEMBER')
+), kinds as (
+  -- A cast to json is looked for in every part of a value, so a type is no safer than those that it is made of.
+  select field.attname, field.atttypid as oid
+  from pg_catalog.pg_attribute as field
+  where field.attrelid = ${
+    literal(target)
+  }::pg_catalog.regclass and field.attnum > 0 and not field.attisdropped
+  union
+  select kinds.attname, part.oid
+  from kinds
+  join pg_catalog.pg_type as whole on whole.oid = kinds.oid
+  cross join lateral (
+    select whole.typelem as oid
+    union all
+    select whole.typbasetype
+    union all
+    select field.atttypid
+    from pg_catalog.pg_attribute as field
+    where field.attrelid = whole.typrelid and field.attnum > 0 and not field.attisdropped
+  ) as part
+  where part.oid <> 0
 ), hostile as (
   select pg_catalog.format('the table belongs to %s', table_row.relowner::pg_catalog.regrole) as reason, others.rolname
   from pg_catalog.pg_class as table_row
@@ -173,15 +194,11 @@ with others as (
   where table_row.oid = ${literal(target)}::pg_catalog.regclass
   union all
   select
-    pg_catalog.format('the type of its column %I belongs to %s', field.attname, kind.typowner::pg_catalog.regrole),
+    pg_catalog.format('the type of its column %I is, or is made of, one of %s', kinds.attname, kind.typowner::pg_catalog.regrole),
     others.rolname
-  from pg_catalog.pg_attribute as field
-  join pg_catalog.pg_type as declared on declared.oid = field.atttypid
-  join pg_catalog.pg_type as kind on kind.oid in (declared.oid, declared.typelem, declared.typbasetype)
+  from kinds
+  join pg_catalog.pg_type as kind on kind.oid = kinds.oid
   join others on pg_catalog.pg_has_role(others.oid, kind.typowner, 'MEMBER')
-  where field.attrelid = ${
-    literal(target)
-  }::pg_catalog.regclass and field.attnum > 0 and not field.attisdropped
   union all
   select
     pg_catalog.format('%s may create in the schema %I of searchPath', creator.rolname, space.nspname),

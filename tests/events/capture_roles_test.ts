@@ -165,11 +165,46 @@ Deno.test("up refuses a table, and a column's type, of a role that would gain it
   assertStringIncludes(String(error), `the table belongs to ${owner.name}`);
   await bus.sql.unsafe(`create table ${app}.moody (id int primary key, status ${app}.mood)`);
   const typed = await assertRejects(() => bus.sql.unsafe(capture(bus, { table: "moody" })));
-  assertStringIncludes(String(typed), `the type of its column status belongs to ${owner.name}`);
+  assertStringIncludes(
+    String(typed),
+    `the type of its column status is, or is made of, one of ${owner.name}`,
+  );
   // Its owner makes it: the function then has the owner's rights, and no others.
   await owner.sql.unsafe(own);
   await owner.sql.unsafe(`insert into ${app}.own values (1, 'new')`);
   assertEquals((await bus.sql.unsafe(`select from ${bus.schema}.outbox`)).length, 1);
+});
+
+Deno.test("up refuses a column of a type that is made of such a role's type, however deep", async () => {
+  await using open = await opened();
+  const { bus, app } = open;
+  await using owner = await TestRole.make(bus.sql, "owner");
+  await bus.sql.unsafe(`grant usage, create on schema ${app} to ${owner.name}`);
+  await owner.sql.unsafe(`create type ${app}.mood as enum ('fine')`);
+  await bus.sql.unsafe(`
+    create domain ${app}.alias as ${app}.mood;
+    create domain ${app}.alias_of_alias as ${app}.alias;
+    create type ${app}.pair as (a int, b ${app}.mood[]);
+    create table ${app}.other (a ${app}.pair)`);
+  const made = ["alias[]", "alias_of_alias", "pair", "pair[]", "other"];
+  for (const [at, type] of made.entries()) {
+    await bus.sql.unsafe(`create table ${app}.deep_${at} (id int primary key, status ${app}.${type})`);
+    const error = await assertRejects(
+      () => bus.sql.unsafe(capture(bus, { table: `deep_${at}` })),
+      Error,
+      undefined,
+      type,
+    );
+    assertStringIncludes(
+      String(error),
+      `the type of its column status is, or is made of, one of ${owner.name}`,
+    );
+  }
+  // One of the caller's own is taken.
+  await bus.sql.unsafe(`
+    create type ${app}.own_pair as (a int, b text[]);
+    create table ${app}.plain (id int primary key, status ${app}.own_pair)`);
+  await bus.sql.unsafe(capture(bus, { table: "plain" }));
 });
 
 Deno.test("a capture that was made by an older release, or is open to others, is named at the start", async () => {
