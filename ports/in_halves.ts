@@ -26,7 +26,7 @@ export interface InHalves<T> {
 
 /**
  * Does something with many at once. When that is refused, it is tried with each half, down to single ones, so that a bad one
- * holds up nobody else.
+ * holds up nobody else. Those that were refused before any other was taken are tried once more in the end.
  *
  * @throws the database is at fault, or everything is refused: then none of them is to blame.
  */
@@ -37,9 +37,12 @@ export async function inHalves<T>(
   const refused: Refused<T>[] = [];
   let done = 0;
   let isAnyTaken = false;
+  /** How many were refused before any was taken. */
+  let early = 0;
   const attempt = async (part: readonly T[]): Promise<void> => {
     try {
       done += await work(part);
+      if (!isAnyTaken) early = refused.length;
       isAnyTaken = true;
     } catch (error) {
       if (isOutage(error)) throw error;
@@ -54,6 +57,8 @@ export async function inHalves<T>(
     }
   };
   if (items.length > 0) await attempt(items);
+  // What all were refused for may have gone meanwhile, and those that met it are not to blame.
+  for (const { item } of refused.splice(0, early)) await attempt([item]);
   if (!isAnyTaken && refused.length > 0 && refused.length === items.length && items.length > 1) {
     throw refused[0]!.error;
   }

@@ -29,6 +29,12 @@ Deno.test("a refused one is found by halves, and all others are done", async () 
   assertEquals(calls.length < 45, true, String(calls.length));
 });
 
+Deno.test("what is refused for a cause that goes away meanwhile is done all the same", async () => {
+  let left = 3;
+  const { done, refused } = await inHalves([1, 2, 3], worker(() => left-- > 0).work);
+  assertEquals([done, refused], [3, []]);
+});
+
 Deno.test("one that is all there is can be refused by itself", async () => {
   const { done, refused } = await inHalves([1], worker(() => true).work);
   assertEquals([done, refused.length], [0, 1]);
