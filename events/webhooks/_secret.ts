@@ -97,11 +97,6 @@ export async function generateKeyPair(): Promise<{ privateKey: string; publicKey
   };
 }
 
-/** The public half of a `whsk_` key as `whpk_`; null for a symmetric secret. */
-export function publicKeyOf(secret: Secret): string | null {
-  return secret.type === "symmetric" ? null : PUBLIC_PREFIX + toBase64(secret.publicKey);
-}
-
 function importHmac(key: Uint8Array<ArrayBuffer>, use: "sign" | "verify"): Promise<CryptoKey> {
   return crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, [use]);
 }
