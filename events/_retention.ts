@@ -1,12 +1,6 @@
-import {
-  type Database,
-  errorText,
-  type EventId,
-  type EventKeeper,
-  inHalves,
-  type Log,
-  type SweepPosition,
-} from "../ports/mod.ts";
+import { type Database, errorText, type EventId, type EventKeeper, type Log } from "../ports/mod.ts";
+import { inHalves } from "../ports/in_halves.ts";
+import type { SweepPosition } from "../ports/sweep_position.ts";
 
 /** The most rows of one step. */
 const STEP_MAX = 1000;

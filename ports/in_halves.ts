@@ -65,8 +65,8 @@ export async function inHalves<T>(
   return { done, refused };
 }
 
-/** Whether a failure is the database's or the moment's: then the half of it would fare no better. */
-function isOutage(error: unknown): boolean {
+/** Whether a failure is the database's or the moment's, so that no item is to blame: half of them would fare no better. */
+export function isOutage(error: unknown): boolean {
   return error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError ||
     error instanceof StatementTimeoutError || error instanceof TransactionConflictError;
 }

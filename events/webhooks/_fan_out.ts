@@ -1,11 +1,5 @@
-import {
-  errorText,
-  type EventHandler,
-  type EventId,
-  inHalves,
-  type Parts,
-  type Transaction,
-} from "../../ports/mod.ts";
+import { errorText, type EventHandler, type EventId, type Parts, type Transaction } from "../../ports/mod.ts";
+import { inHalves } from "../../ports/in_halves.ts";
 import { isOutage } from "../_outage.ts";
 import { asksFor } from "./_asks_for.ts";
 import { insertMessages, queueDeliveries } from "./_queue_deliveries.ts";

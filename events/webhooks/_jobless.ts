@@ -2,11 +2,11 @@ import {
   type Database,
   errorText,
   type Handler,
-  inHalves,
   type Inspector,
   isFinal,
   type JobId,
 } from "../../ports/mod.ts";
+import { inHalves } from "../../ports/in_halves.ts";
 import { isOutage } from "../_outage.ts";
 
 /** The name of the periodic that ends deliveries whose job has ended without them. */

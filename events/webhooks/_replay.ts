@@ -1,4 +1,5 @@
-import { discard, errorText, type EventType, type Handler, inHalves, type Parts } from "../../ports/mod.ts";
+import { discard, errorText, type EventType, type Handler, type Parts } from "../../ports/mod.ts";
+import { inHalves } from "../../ports/in_halves.ts";
 import { asksFor } from "./_asks_for.ts";
 import { insertMessages, queueDeliveries } from "./_queue_deliveries.ts";
 

@@ -3,11 +3,11 @@ import {
   errorText,
   type EventKeeper,
   type Handler,
-  inHalves,
   type Log,
-  SweepPosition,
   type TxRow,
 } from "../../ports/mod.ts";
+import { inHalves } from "../../ports/in_halves.ts";
+import { SweepPosition } from "../../ports/sweep_position.ts";
 import type { WebhookSettings } from "./settings.ts";
 
 /** The name of the periodic that deletes old deliveries. */
