@@ -30,7 +30,8 @@ export interface LogOptions {
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
 /**
- * A log that writes one JSON object a line: `time`, `level`, `event` and the fields.
+ * A log that writes one JSON object a line: `time`, `level`, `event` and the fields. Characters that would act on a
+ * terminal or a page are written as escapes of JSON: whoever reads the line as JSON gets them back.
  *
  * @throws {InvalidOptionError} an option is not as it should be.
  */
@@ -47,9 +48,17 @@ export function createLog(options: LogOptions): Log {
     if (LEVELS.indexOf(level) < lowest) return;
     // Named twice: first for their place in the line, last so that no field takes the name of one of them.
     const head = { time: new Date().toISOString(), level, event };
-    options.write(JSON.stringify({ ...head, ...fields, ...head }));
+    options.write(showable(JSON.stringify({ ...head, ...fields, ...head })));
   };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+// JSON escapes no more than U+0000 to U+001F. These break lines, drive terminals, or turn the direction of writing.
+// deno-lint-ignore no-control-regex -- they are what is looked for
+const ACTIVE = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+function showable(json: string): string {
+  return json.replace(ACTIVE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /**
