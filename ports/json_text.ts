@@ -7,7 +7,7 @@ import { ARGS_DEPTH_MAX } from "./limits.ts";
 export interface JsonTextOptions {
   /** The root of the path in messages, such as `args`. */
   readonly name: string;
-  /** The longest text that is accepted, in bytes of UTF-8. */
+  /** The longest text that is accepted, in bytes of UTF-8, with the digits that jsonb writes for an exponent. */
   readonly maxBytes: number;
 }
 
@@ -20,13 +20,35 @@ export interface JsonTextOptions {
  */
 export function toJsonText(value: unknown, options: JsonTextOptions): string {
   const text = textOf(value, options);
+  const exponentDigits = exponentDigitsOf(text);
   // A UTF-16 code unit is at most 3 bytes of UTF-8, so most texts need no counting.
-  if (text.length * 3 > options.maxBytes) {
-    const bytes = new TextEncoder().encode(text).length;
+  if (text.length * 3 + exponentDigits > options.maxBytes) {
+    const bytes = new TextEncoder().encode(text).length + exponentDigits;
     if (bytes > options.maxBytes) throw new TooLargeError(options.name, bytes, options.maxBytes, "bytes");
   }
   return text;
 }
+
+/**
+ * How many digits a text of JSON grows by where it is stored: jsonb writes `1e300` with 301 of them, and an array of such
+ * numbers would be read back as fifty times its size.
+ */
+function exponentDigitsOf(text: string): number {
+  if (!/\d[eE][+-]?\d/.test(text)) return 0;
+  let digits = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if ((code | LOWER) === LETTER_E && isDigit(text, at - 1)) {
+      digits += Math.abs(parseInt(text.slice(at + 1, at + 1 + EXPONENT_LENGTH), 10));
+    }
+  }
+  return digits;
+}
+
+const [LETTER_E, LOWER] = [101, 32];
+/** An exponent with more characters is beyond every bound. */
+const EXPONENT_LENGTH = 20;
 
 /**
  * Reads JSON text and refuses what a JavaScript number would change: an integer beyond 2^53 that another

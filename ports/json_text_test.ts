@@ -112,6 +112,17 @@ Deno.test("toJsonText() counts bytes of UTF-8, not characters", () => {
   assertEquals(text("\u{1f600}".repeat(24), 98).length, 50);
 });
 
+Deno.test("toJsonText() counts the digits that jsonb writes for an exponent", () => {
+  const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+  assertThrows(() => text([1e300], 100), TooLargeError, "308 bytes");
+  assertThrows(() => text([-1.5e-300], 100), TooLargeError, "311 bytes");
+  assertThrows(() => text({ a: [rawJSON("1E131071")] }, 100_000), TooLargeError, "131087 bytes");
+  assertThrows(() => text([rawJSON("1e99999999999999999999")], 100_000), TooLargeError);
+  // A text is no number, whatever it holds.
+  for (const value of ["1e300", '"1e300', '\\"1e300', { "5e300": 1 }]) text(value, 100);
+  assertEquals(text([1e90], 100), "[1e+90]");
+});
+
 Deno.test("parseJsonText() refuses an integer that a number would change, and names its digits", () => {
   const error = assertThrows(
     () => parseJsonText('{"ids":[1,1970670598291982290]}', "args"),
