@@ -9,6 +9,7 @@ import {
   type UpkeepTask,
   type UpkeepTaskOptions,
 } from "../ports/mod.ts";
+import { withReport } from "../ports/upkeep_report.ts";
 import { Ticker } from "./_ticker.ts";
 import { TaskRecord } from "./_upkeep_task.ts";
 
@@ -103,21 +104,6 @@ export class UpkeepRecords implements Upkeep {
       each !== null
     );
   }
-}
-
-function withReport(row: UpkeepRow | undefined, report: UpkeepReport, nowMs: number): UpkeepRow {
-  const { failed, successAgoMs } = report;
-  const before = successAgoMs === null ? row : undefined;
-  return {
-    task: report.task,
-    owner: report.owner,
-    lastSuccessMs: successAgoMs === null ? row?.lastSuccessMs ?? null : nowMs - successAgoMs,
-    lastErrorMs: failed === null ? row?.lastErrorMs ?? null : nowMs - failed.lastAgoMs,
-    lastError: failed?.error ?? row?.lastError ?? null,
-    lastErrorIn: failed === null ? row?.lastErrorIn ?? null : report.process,
-    failingSinceMs: before?.failingSinceMs ?? (failed === null ? null : nowMs - failed.firstAgoMs),
-    failuresInARow: (before?.failuresInARow ?? 0) + (failed?.count ?? 0),
-  };
 }
 
 /** The last success of any, the worst row of failures. */

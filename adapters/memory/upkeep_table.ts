@@ -1,3 +1,4 @@
+import { withReport } from "../../ports/upkeep_report.ts";
 import type { StoredUpkeep, UpkeepReport, UpkeepRow } from "../../ports/upkeep.ts";
 
 /** After how long without a report a process's own tasks are left out. */
@@ -12,22 +13,9 @@ export class UpkeepTable {
   readonly #rows = new Map<string, Stored>();
 
   report(reports: readonly UpkeepReport[], nowMs: number): void {
-    for (const { task, owner, process, successAgoMs, failed } of reports) {
-      const key = JSON.stringify([task, owner]);
-      const stored = this.#rows.get(key);
-      // What was before the success counts no more.
-      const row = successAgoMs === null ? stored : undefined;
-      this.#rows.set(key, {
-        task,
-        owner,
-        lastSuccessMs: successAgoMs === null ? stored?.lastSuccessMs ?? null : nowMs - successAgoMs,
-        lastErrorMs: failed === null ? stored?.lastErrorMs ?? null : nowMs - failed.lastAgoMs,
-        lastError: failed?.error ?? stored?.lastError ?? null,
-        lastErrorIn: failed === null ? stored?.lastErrorIn ?? null : process,
-        failingSinceMs: row?.failingSinceMs ?? (failed === null ? null : nowMs - failed.firstAgoMs),
-        failuresInARow: (row?.failuresInARow ?? 0) + (failed?.count ?? 0),
-        renewedMs: nowMs,
-      });
+    for (const report of reports) {
+      const key = JSON.stringify([report.task, report.owner]);
+      this.#rows.set(key, { ...withReport(this.#rows.get(key), report, nowMs), renewedMs: nowMs });
     }
   }
 
