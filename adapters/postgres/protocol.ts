@@ -59,7 +59,13 @@ declare
   least int := (select max(least_protocol) from {schema}.migration);
 begin
   update {schema}.worker set outdated = protocol < least where outdated is distinct from (protocol < least);
-  drop trigger if exists outdated_claim on {schema}.job;
+  -- Looked for first: to drop one that isn't there takes the whole table, and waits for every open enqueue.
+  if exists (
+    select from pg_trigger
+    where tgrelid = $table\${schema}.job$table$::regclass and tgname = 'outdated_claim'
+  ) then
+    drop trigger outdated_claim on {schema}.job;
+  end if;
   if exists (select from {schema}.worker where outdated and protocol = 1) then
     create or replace function {schema}.refuse_outdated_claim() returns trigger language plpgsql
     set search_path = pg_catalog, pg_temp as $name$
