@@ -8,7 +8,7 @@ export interface Sweep {
   readonly after: string | null;
   /** It has come up to a place, which included. */
   reached(place: string): void;
-  /** It has ended, wherever it was. */
+  /** The sweep has ended, whether it came to the end or not. */
   end(): void;
 }
 
@@ -34,7 +34,7 @@ export class SweepPosition {
   begin(): Sweep {
     const begunAt = this.#now();
     const isLook = begunAt >= this.#lookAt;
-    // Whoever begins meanwhile need not look too.
+    // Sweeps that begin meanwhile need not start over as well.
     if (isLook) this.#lookAt = begunAt + LOOK_MS_MAX;
     return {
       after: isLook ? null : this.#after,

@@ -16,7 +16,7 @@ export class ClaimedBytes {
     return Math.max(1, Math.floor(BYTES_MAX / this.#mean));
   }
 
-  /** These were claimed. Larger args count at once, smaller ones by and by. */
+  /** Notes what was claimed. Larger args count at once, smaller ones gradually. */
   note(jobs: readonly Claimed[]): void {
     if (jobs.length === 0) return;
     const mean = jobs.reduce((sum, { args }) => sum + args.length, 0) / jobs.length;

@@ -46,7 +46,7 @@ export interface HeartOptions {
   readonly onAside: (aside: readonly Aside[]) => void;
   /** It has put another's jobs back in line. */
   readonly onRescue: (rescued: Rescued) => void;
-  /** This program is too old for the schema: the process gets no more jobs, and looks after no one else's. */
+  /** This program is too old for the schema: the process gets no more jobs, and no longer leads, relays or rescues. */
   readonly onOutdated: () => void;
   /** What is requested of this process. */
   readonly onRequests: (requests: Requests) => void;
@@ -206,7 +206,7 @@ export class Heart {
     else this.#rescuing.failed(this.#fault, { told: true });
   }
 
-  /** It goes on beating, or what it runs would be rescued. Whom it watches others watch too. */
+  /** It keeps its heartbeat, or what it runs would be rescued. Others watch the rest of the fleet. */
   #retire(least: number): void {
     if (this.#outdated) return;
     this.#outdated = true;

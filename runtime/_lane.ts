@@ -295,7 +295,7 @@ export class Lane implements SuspectsOwner {
     const { store } = this.#options;
     const [aside] = this.#aside;
     if (aside === undefined) return await store.claim(request);
-    // Whoever tells of more meanwhile must not be overheard.
+    // Removed before the claim, so that a signal that comes during it counts.
     this.#aside.delete(aside);
     let jobs: Claimed[] | undefined;
     try {
@@ -406,7 +406,7 @@ export class Lane implements SuspectsOwner {
     return !this.#stopping && !this.#paused && this.#mayBegin() && this.#slots() > this.#promised;
   }
 
-  /** For the suspects: one's turn has come. Its start is on record before, as anybody's. */
+  /** For the suspects: the turn of one has come. Its start is recorded before its handler begins, like any other. */
   async beginSuspect(suspect: Suspect): Promise<void> {
     const { job } = suspect;
     this.#beginning.add(suspect);

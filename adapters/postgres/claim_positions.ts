@@ -28,7 +28,9 @@ export interface Look {
   end(found: readonly Placed[]): void;
 }
 
+/** The place before all others. */
 export const START: Position = { at: "-infinity", id: "0" };
+/** How many priorities there are. */
 export const PRIORITIES = 4;
 
 /** The bounds of the pause between two looks, in ms. */

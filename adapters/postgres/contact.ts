@@ -2,8 +2,8 @@
 const TELL_MS_MIN = 1000;
 
 /**
- * Whether the database answers. All connections of a store tell it how they fare, and whoever pauses because of failures
- * is told by it when a statement succeeds again: nobody else need guess when an outage is over.
+ * Whether the database answers. All connections of a store report here how their statements end. Anything that pauses
+ * because of failures is told when a statement succeeds again, so that it need not guess when an outage is over.
  */
 export class Contact {
   readonly #now: () => number;

@@ -163,7 +163,7 @@ export const ENQUEUE_SILENTLY: string = enqueueFunction({
   mustWake: `(${silence("to_queue")}) is null`,
 });
 
-/** Undoes it. */
+/** The function as it was before. */
 export const ENQUEUE_ALOUD: string = enqueueFunction({
   create: "create or replace",
   options: PINNED,

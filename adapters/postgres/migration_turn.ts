@@ -78,7 +78,7 @@ export interface Turn {
 
 /**
  * Runs a piece of a migration in a transaction of its own, when nobody else migrates the schema and the tables are
- * free. It waits without a connection and without a place in line, and says for whom.
+ * free. It waits without a connection and without queueing for a lock, and logs which sessions it waits for.
  *
  * @throws {DatabaseUnavailableError} the database was closed meanwhile.
  */

@@ -39,8 +39,8 @@ const READ_RUNS = `
 const LAST_TICK = `round(${epochMsSql("last_tick")}::numeric)::float8`;
 
 /**
- * The row as the statement saw it when it began. Whoever changed it meanwhile may have made a run that the statement can't
- * see: then its row has another version.
+ * The row as the statement saw it when it began. A session that has changed it since may have made a run that the statement
+ * can't see; then the row has another version.
  */
 const SEEN = `
   seen as materialized (

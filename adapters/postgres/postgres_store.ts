@@ -132,7 +132,7 @@ export class PostgresStore implements Store {
   /** The connections for what may wait for another session's lock. */
   readonly #waiting: PostgresDatabase | null;
   readonly #patient: PatientStatements;
-  /** For what no one waits for: the database's connections, within a bound of their own. */
+  /** For upkeep, which no caller waits for: the database's connections, with a tighter bound. */
   readonly #upkeep: Statements;
   readonly #target: InsertTarget;
   readonly #marks: StartMarks;

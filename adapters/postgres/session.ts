@@ -31,7 +31,7 @@ export interface Bounds {
   readonly idleTimeoutMs: number;
 }
 
-/** What nobody has said otherwise for: statements of people and of upkeep, and transactions of the application's. */
+/** The defaults: for statements of people and of upkeep, and for the application's transactions. */
 export const DEFAULT_BOUNDS: Bounds = {
   // A count or a list over some hundred million rows takes less; what takes longer is stuck.
   statementTimeoutMs: 60_000,

@@ -5,7 +5,7 @@
 
 /**
  * SQL for why nobody needs to be woken for a queue: `awake`, somebody claims from it without a pause; `nobody`, no process
- * works it; `paused`. Null when there is somebody. Whoever begins to work a queue, or goes on with it, looks for itself.
+ * works it; `paused`. Null when somebody does. A process that begins to work a queue, or resumes it, looks for itself.
  *
  * A mark holds for a second: one that runs for longer is from a time when the clock was ahead.
  */

@@ -108,8 +108,8 @@ function isStalePlan(error: unknown, code: string): boolean {
 }
 
 /**
- * Turns what a driver threw into the errors of the ports. The one place where SQLSTATEs are read. The driver's error
- * stays as the cause; neither the database URL nor the values of a statement get into a message.
+ * Turns what a driver threw into the errors of the ports. The driver's error stays as the cause, with its
+ * SQLSTATE. Neither the database URL nor the values of a statement get into a message.
  *
  * @param context of a statement of our own, whose bounds we know.
  */

@@ -2,8 +2,8 @@ import type { Database, Log } from "../../ports/mod.ts";
 import type { WebhookSettings } from "./settings.ts";
 
 /**
- * No statement on an endpoint's row waits for somebody who holds it: each waiting one would keep a connection from the
- * deliveries to others. What is not noted now is noted by the next attempt, and a lease that is not to be had is another's.
+ * No statement waits for an endpoint's row that another session holds: each one that waits would keep a connection from
+ * the deliveries to other endpoints. What can't be noted now is noted by the next attempt, and the lease counts as taken.
  */
 const FREE = `
   (select id from {schema}.webhook_endpoint where id = $1::text::uuid for no key update skip locked)`;

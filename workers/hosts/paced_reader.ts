@@ -6,7 +6,7 @@ const WINDOW_MS = 40;
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** Reads no faster than this process can spare: whoever writes faster waits at its pipe, and nobody else waits for it. */
+/** Reads at a bounded rate: a process that writes faster waits at its pipe, and nothing else waits for it. */
 export class PacedReader implements ByteReader {
   #reader: ReadableStreamBYOBReader;
   /** One for all reads: new ones would be garbage faster than it is collected. */
