@@ -54,7 +54,6 @@ export function createLog(options: LogOptions): Log {
 }
 
 // JSON escapes no more than U+0000 to U+001F. These break lines, drive terminals, or turn the direction of writing.
-// deno-lint-ignore no-control-regex -- they are what is looked for
 const ACTIVE = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 function showable(json: string): string {

@@ -156,7 +156,7 @@ Deno.test("in a database of another encoding the words of an error decide nothin
   }
 });
 
-Deno.test("a dead process with a job that can't be put back keeps no other from being rescued, nor from a recall", async () => {
+Deno.test("a dead process with a job that can't be put back keeps no other from being rescued, and is rescued once the cause is gone", async () => {
   const url = await testDatabaseUrl();
   const schema = uniqueSchema();
   const sql = postgres(url, { max: 1, onnotice: () => {} });
