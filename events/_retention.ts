@@ -1,9 +1,11 @@
 import { type Database, errorText, type EventId, type EventKeeper, type Log } from "../ports/mod.ts";
-import { inHalves } from "../ports/in_halves.ts";
+import { stepInHalves } from "../ports/in_halves.ts";
 import type { SweepPosition } from "../ports/sweep_position.ts";
 
 /** The most rows of one step. */
 const STEP_MAX = 1000;
+/** After so many refusals a sweep ends. The next one goes on from there. */
+const FAULTS_MAX = 100;
 
 /** The ids carry their time, so a range of the primary key is a range of time. None that is younger can be old enough. */
 const OLD = `
@@ -58,12 +60,14 @@ export async function deleteOld(options: RetentionOptions): Promise<number> {
   const sweep = position.begin();
   let deleted = 0;
   let fault: string | undefined;
+  let faults = 0;
   try {
     for (let after = sweep.after ?? START; !signal.aborted;) {
       const rows = await database.query(OLD, [after, retentionMs, STEP_MAX]);
       const due = rows.filter((row) => row.is_due === true).map((row) => String(row.id));
-      const { done, refused } = await inHalves(due, (ids) => deleteStep(database, keepers, ids));
+      const { done, refused } = await stepInHalves(due, (ids) => deleteStep(database, keepers, ids));
       deleted += done;
+      faults += refused.length;
       for (const { item, error } of refused) {
         fault ??= `event ${item}: ${errorText(error)}`;
         log.error("an old event can't be deleted: the others are, it is tried again later", {
@@ -74,7 +78,7 @@ export async function deleteOld(options: RetentionOptions): Promise<number> {
       if (rows.length === 0) break;
       after = String(rows.at(-1)!.id);
       sweep.reached(after);
-      if (rows.length < STEP_MAX) break;
+      if (rows.length < STEP_MAX || faults >= FAULTS_MAX) break;
     }
   } finally {
     sweep.end();

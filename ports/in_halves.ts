@@ -65,6 +65,24 @@ export async function inHalves<T>(
   return { done, refused };
 }
 
+/**
+ * As {@linkcode inHalves}, for one step of a sweep. Where all of the step is refused the first item stands for it, so that the
+ * sweep goes on behind it.
+ *
+ * @throws the database is at fault.
+ */
+export async function stepInHalves<T>(
+  items: readonly T[],
+  work: (items: readonly T[]) => Promise<number>,
+): Promise<InHalves<T>> {
+  try {
+    return await inHalves(items, work);
+  } catch (error) {
+    if (isOutage(error)) throw error;
+    return { done: 0, refused: [{ item: items[0]!, error }] };
+  }
+}
+
 /** Whether a failure is the database's or the moment's, so that no item is to blame: half of them would fare no better. */
 export function isOutage(error: unknown): boolean {
   return error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError ||

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { DatabaseUnavailableError } from "./errors.ts";
-import { inHalves } from "./in_halves.ts";
+import { inHalves, stepInHalves } from "./in_halves.ts";
 
 const items = Array.from({ length: 1000 }, (_, n) => n);
 
@@ -47,4 +47,11 @@ Deno.test("where all is refused, or the database is away, nobody is to blame", a
   const away = worker((item) => item === 500, new DatabaseUnavailableError("It is away"));
   await assertRejects(() => inHalves(items, away.work), DatabaseUnavailableError);
   assertEquals(away.calls, [1000]);
+});
+
+Deno.test("of a step of a sweep that is refused as a whole one stands for all, and an outage is thrown", async () => {
+  const { done, refused } = await stepInHalves(items, worker(() => true).work);
+  assertEquals([done, refused.map(({ item }) => item)], [0, [0]]);
+  const away = worker((item) => item === 500, new DatabaseUnavailableError("It is away"));
+  await assertRejects(() => stepInHalves(items, away.work), DatabaseUnavailableError);
 });

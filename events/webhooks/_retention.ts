@@ -6,7 +6,7 @@ import {
   type Log,
   type TxRow,
 } from "../../ports/mod.ts";
-import { inHalves } from "../../ports/in_halves.ts";
+import { stepInHalves } from "../../ports/in_halves.ts";
 import { SweepPosition } from "../../ports/sweep_position.ts";
 import type { WebhookSettings } from "./settings.ts";
 
@@ -14,6 +14,8 @@ import type { WebhookSettings } from "./settings.ts";
 export const RETENTION_PERIODIC = "webhooks.retention";
 
 const STEP = 1000;
+/** After so many refusals a sweep ends. The next one goes on from there. */
+const FAULTS_MAX = 100;
 
 /**
  * Walks the deliveries in the order in which they were made. What waits for longer than anything may is nobody's. One from a
@@ -71,12 +73,14 @@ export function retentionHandler(database: Database, settings: WebhookSettings, 
     const sweep = position.begin();
     let deleted = 0;
     let fault: string | undefined;
+    let faults = 0;
     try {
       for (let after = sweep.after ?? "0"; !signal.aborted;) {
         const rows = await database.query(OLD, [after, retentionMs, abandonedMs, STEP]);
         const due = rows.filter((row) => row.is_due === true);
-        const { done, refused } = await inHalves(due, (part) => deleteStep(database, part));
+        const { done, refused } = await stepInHalves(due, (part) => deleteStep(database, part));
         deleted += done;
+        faults += refused.length;
         for (const { item, error } of refused) {
           fault ??= `number ${item.seq}: ${errorText(error)}`;
           log.error("an old delivery can't be deleted: the others are, it is tried again later", {
@@ -89,7 +93,7 @@ export function retentionHandler(database: Database, settings: WebhookSettings, 
           after = String(lastOld.seq);
           sweep.reached(after);
         }
-        if (rows.length < STEP || rows.at(-1)!.is_old !== true) break;
+        if (rows.length < STEP || rows.at(-1)!.is_old !== true || faults >= FAULTS_MAX) break;
       }
     } finally {
       sweep.end();
