@@ -4,6 +4,10 @@ import type { ByteReader } from "./frames.ts";
 const WINDOW_BYTES = 4 * 1024 * 1024;
 const WINDOW_MS = 40;
 
+/** What a line counts for beside its bytes: short ones cost by their number. 400,000 a second. */
+const LINE_BYTES = 256;
+const NEWLINE = 10;
+
 const CHUNK_BYTES = 64 * 1024;
 
 /** Reads at a bounded rate: a process that writes faster waits at its pipe, and nothing else waits for it. */
@@ -22,14 +26,16 @@ export class PacedReader implements ByteReader {
   /** The next bytes, when it is time for them. They hold until the next read. */
   async read(): Promise<ReadableStreamReadResult<Uint8Array>> {
     if (this.#left <= 0) {
-      const rest = this.#since + WINDOW_MS - performance.now();
+      // A chunk of short lines may be more than a window takes.
+      const windows = 1 + Math.floor(-this.#left / WINDOW_BYTES);
+      const rest = this.#since + windows * WINDOW_MS - performance.now();
       if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
-      this.#left = WINDOW_BYTES;
+      this.#left += windows * WINDOW_BYTES;
       this.#since = performance.now();
     }
     const read = await this.#reader.read(this.#buffer);
     if (read.done) return { done: true };
-    this.#left -= read.value.length;
+    this.#left -= read.value.length + LINE_BYTES * linesIn(read.value);
     this.#buffer = new Uint8Array(read.value.buffer);
     return read;
   }
@@ -38,4 +44,10 @@ export class PacedReader implements ByteReader {
   cancel(): void {
     this.#reader.cancel().catch(() => {});
   }
+}
+
+function linesIn(bytes: Uint8Array): number {
+  let lines = 0;
+  for (let at = 0; at < bytes.length; at++) if (bytes[at] === NEWLINE) lines++;
+  return lines;
 }
