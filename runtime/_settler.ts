@@ -111,7 +111,8 @@ export class Settler {
       attempt: async (request) => {
         const error = await this.#send([request]);
         if (error !== undefined) this.#retrying.failed(error, { told: true });
-        else if (this.#aside.size <= 1) this.#retrying.succeeded();
+        // Given up is not written.
+        else if (this.#aside.size <= 1 && !this.#abandoned) this.#retrying.succeeded();
         return error;
       },
       refOf: ({ settlement: { id, run, to } }) => ({ job: id, run, to }),
