@@ -64,7 +64,7 @@ Deno.test("whatever is handed to a runtime in memory, it works or the error is c
 
 Deno.test("whatever is handed to a runtime on PostgreSQL, it works or the error is clear", async () => {
   const schema = `hostile_${crypto.randomUUID().slice(0, 8)}`;
-  const webhooks = new webhookExports.Webhooks({ secretKey: new Uint8Array(32).toBase64() });
+  const webhooks = new webhookExports.Webhooks({ secretKey: new Uint8Array(32).fill(7).toBase64() });
   await using runtime = millrace.createRuntime({
     url: databaseUrl(),
     schema,

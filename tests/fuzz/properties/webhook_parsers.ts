@@ -16,7 +16,9 @@ const NOW = Date.UTC(2026, 10, 29);
 const TIMEOUT_MS = 20_000;
 
 const keyText = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => toBase64(bytes));
-const ring = KeyRing.read(`new:${toBase64(new Uint8Array(32))},old:${toBase64(new Uint8Array(32).fill(1))}`);
+const ring = KeyRing.read(
+  `new:${toBase64(new Uint8Array(32).fill(2))},old:${toBase64(new Uint8Array(32).fill(1))}`,
+);
 
 const answerText = textOf([
   "HTTP/1.1 200 OK\r\n",
