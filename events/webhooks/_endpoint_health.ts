@@ -1,9 +1,10 @@
-import type { Database, Log } from "../../ports/mod.ts";
+import type { Database, Log, TxRow } from "../../ports/mod.ts";
 import type { WebhookSettings } from "./settings.ts";
 
 /**
  * No statement waits for an endpoint's row that another session holds: each one that waits would keep a connection from
- * the deliveries to other endpoints. What can't be noted now is noted by the next attempt, and the lease counts as taken.
+ * the deliveries to other endpoints. It is sent again a moment later, for whoever asks for the lease holds the row for a
+ * moment; what can't be noted even then is noted by the next attempt.
  */
 const FREE = `
   (select id from {schema}.webhook_endpoint where id = $1::text::uuid for no key update skip locked)`;
@@ -18,8 +19,13 @@ const TAKE = `
     and (next_probe_at is null or next_probe_at <= clock_timestamp())
   returning id`;
 
+/** What is left of a pause and of a lease, and whether the lease is one's own, or could be. */
 const LEFT = `
   select
+    busy_by is not distinct from $2::text::uuid as is_mine,
+    enabled
+      and (busy_until is null or busy_until <= clock_timestamp() or busy_by = $2::text::uuid)
+      and (next_probe_at is null or next_probe_at <= clock_timestamp()) as can_be_taken,
     extract(epoch from next_probe_at - clock_timestamp())::float8 * 1000 as pause_ms,
     extract(epoch from busy_until - clock_timestamp())::float8 * 1000 as busy_ms
   from {schema}.webhook_endpoint
@@ -44,7 +50,8 @@ const CORRECT = `
 const GIVE_BACK = `
   update {schema}.webhook_endpoint
   set busy_until = null, busy_by = null
-  where id in ${FREE} and busy_by = $2::text::uuid`;
+  where id in ${FREE} and busy_by = $2::text::uuid
+  returning id`;
 
 const SUCCEEDED = `
   update {schema}.webhook_endpoint
@@ -90,6 +97,11 @@ const FAILED = `
     endpoint.disabled_reason,
     extract(epoch from endpoint.next_probe_at - clock_timestamp())::float8 * 1000 as pause_ms`;
 
+const STATE = `
+  select enabled, failing_since is not null as is_failing
+  from {schema}.webhook_endpoint
+  where id = $1::text::uuid and url = $2::text`;
+
 const DISABLE = `
   update {schema}.webhook_endpoint
   set enabled = false, disabled_reason = $2::text
@@ -102,6 +114,13 @@ const BELIEVED_MARGIN_MS = 60_000;
 /** Nor is a lease that is so many times as long as one is, and longer than 10 minutes: two would deliver at once. */
 const BELIEVED_LEASES = 10;
 const BELIEVED_LEASE_MS_MIN = 10 * 60_000;
+
+/** The pauses between two looks at a row that somebody holds, in ms: the first, and the longest. */
+const HELD_MS_FIRST = 10;
+const HELD_MS_MAX = 500;
+/** Who holds the row for longer than this, in ms, does so on purpose: a lease is left to the next job, a note to the next attempt. */
+const HELD_TAKE_MS = 300;
+const HELD_NOTE_MS = 1000;
 
 /** How many endpoints' pauses are remembered. */
 const REMEMBERED_MAX = 10_000;
@@ -153,18 +172,23 @@ export class EndpointHealth {
   /** The lease of an endpoint, or for how long it pauses or is busy. */
   async lease(endpointId: string): Promise<Lease | Occupied> {
     const token = crypto.randomUUID();
-    const take = async () =>
-      (await this.#database.query(TAKE, [endpointId, token, this.#settings.leaseMs])).length > 0;
+    const { leaseMs } = this.#settings;
+    const look = async () => (await this.#database.query(LEFT, [endpointId, token]))[0];
+    const take = () => this.#database.query(TAKE, [endpointId, token, leaseMs]);
+    const giveBack = () => this.#database.query(GIVE_BACK, [endpointId, token]);
+    const canBeTaken = async () => (await look())?.can_be_taken === true;
+    const isMine = async () => (await look())?.is_mine === true;
     const lease: Lease = {
-      renew: take,
-      giveBack: async () => void await this.#database.query(GIVE_BACK, [endpointId, token]),
+      renew: async () => await whileHeld(take, canBeTaken, leaseMs) !== undefined,
+      // What is not given back in this time has run out by itself.
+      giveBack: async () => void await whileHeld(giveBack, isMine, leaseMs),
     };
-    if (await take()) return lease;
-    const [left] = await this.#database.query(LEFT, [endpointId]);
+    if (await whileHeld(take, canBeTaken, HELD_TAKE_MS) !== undefined) return lease;
+    const left = await look();
     const pauseMs = Math.max(0, Number(left?.pause_ms ?? 0));
     const busyMs = Math.max(0, Number(left?.busy_ms ?? 0));
     const isPossible = pauseMs <= this.#pauseMsMax && busyMs <= this.#leaseMsMax;
-    if (!isPossible && await this.#correct(endpointId) && await take()) return lease;
+    if (!isPossible && await this.#correct(endpointId) && (await take()).length > 0) return lease;
     return { pauseMs, busyMs };
   }
 
@@ -229,22 +253,29 @@ export class EndpointHealth {
   /** A delivery went well: the endpoint fails no longer. */
   async succeeded({ endpointId, url }: Attempted): Promise<void> {
     this.#paused.delete(endpointId);
-    const [row] = await this.#database.query(SUCCEEDED, [endpointId, url]);
+    const row = await whileHeld(
+      () => this.#database.query(SUCCEEDED, [endpointId, url]),
+      async () => (await this.#state(endpointId, url))?.is_failing === true,
+      HELD_NOTE_MS,
+    );
     if (row !== undefined) this.#log.info("a webhook endpoint works again", { endpointId });
   }
 
   /** A delivery failed. With `pauses` the others wait, at least `askedMs`. Disables the endpoint when it has failed for too long. */
   async failed({ endpointId, url }: Attempted, pauses: boolean, askedMs: number): Promise<void> {
     const { scheduleMs, probeMs, disableAfterMs } = this.#settings;
-    const [row] = await this.#database.query(FAILED, [
-      endpointId,
-      String(pauses),
-      Math.min(scheduleMs[0]!, probeMs),
-      probeMs,
-      askedMs,
-      disableAfterMs,
-      url,
-    ]);
+    const note = () =>
+      this.#database.query(FAILED, [
+        endpointId,
+        String(pauses),
+        Math.min(scheduleMs[0]!, probeMs),
+        probeMs,
+        askedMs,
+        disableAfterMs,
+        url,
+      ]);
+    const isThere = async () => await this.#state(endpointId, url) !== undefined;
+    const row = await whileHeld(note, isThere, HELD_NOTE_MS);
     if (typeof row?.pause_ms === "number") {
       const now = performance.now();
       if (this.#paused.size >= REMEMBERED_MAX) this.#paused.clear();
@@ -255,8 +286,16 @@ export class EndpointHealth {
 
   /** Nothing goes there any more, until a person says so. */
   async disable({ endpointId, url }: Attempted, reason: string): Promise<void> {
-    const [row] = await this.#database.query(DISABLE, [endpointId, reason, url]);
+    const row = await whileHeld(
+      () => this.#database.query(DISABLE, [endpointId, reason, url]),
+      async () => (await this.#state(endpointId, url))?.enabled === true,
+      HELD_NOTE_MS,
+    );
     if (row !== undefined) this.#tell(endpointId, reason);
+  }
+
+  async #state(endpointId: string, url: string): Promise<TxRow | undefined> {
+    return (await this.#database.query(STATE, [endpointId, url]))[0];
   }
 
   #tell(endpointId: string, reason: string): void {
@@ -264,5 +303,23 @@ export class EndpointHealth {
       "a webhook endpoint was disabled: what waits for it is discarded, new events pass it by until it is enabled again",
       { endpointId, reason },
     );
+  }
+}
+
+/**
+ * Makes a change that does nothing while somebody holds the row, again and again, for as long as it could be made but for
+ * that, and for `maxMs` at most. No connection waits meanwhile. Resolves to the row that it returned, if it was made.
+ */
+async function whileHeld(
+  change: () => Promise<readonly TxRow[]>,
+  couldBe: () => Promise<boolean>,
+  maxMs: number,
+): Promise<TxRow | undefined> {
+  const until = performance.now() + maxMs;
+  for (let pauseMs = HELD_MS_FIRST;; pauseMs = Math.min(2 * pauseMs, HELD_MS_MAX)) {
+    const [row] = await change();
+    if (row !== undefined) return row;
+    if (performance.now() + pauseMs > until || !await couldBe()) return undefined;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
