@@ -145,11 +145,29 @@ const DISTRUST_MARKS = wakeRelayIf(`(
     from {schema}.relay
   )`);
 
+/**
+ * Data that can't be read as text, for it has more than PostgreSQL's 1 GB, would hold up every relay: 74 KB of `1e131071`
+ * are enough. Whoever writes it is refused instead. Small data is let through without a look at its text, and so is what
+ * was fanned out: only an insert pays for it.
+ */
+const BOUND_DATA = `
+alter table {schema}.outbox add constraint outbox_data_within_64_mib check (
+  case
+    when fanned_out_at is not null then true
+    when pg_catalog.pg_column_size(data) operator(pg_catalog.<=) 1000
+      and pg_catalog.pg_column_compression(data) is null then true
+    else pg_catalog.octet_length(data::pg_catalog.text) operator(pg_catalog.<=) 67108864
+  end
+) not valid`;
+
+const UNBOUND_DATA = "alter table {schema}.outbox drop constraint outbox_data_within_64_mib";
+
 const STEPS: readonly MigrationStep[] = [
   { version: 1, name: "create outbox", up: CREATE_OUTBOX, down: DROP_OUTBOX },
   { version: 2, name: "qualify names in functions", up: QUALIFY_NAMES, down: UNQUALIFY_NAMES },
   { version: 3, name: "wake relays alone", up: WAKE_WHO_LISTENS, down: WAKE_UNLESS_AWAKE },
   { version: 4, name: "distrust marks to come", up: DISTRUST_MARKS, down: WAKE_WHO_LISTENS },
+  { version: 5, name: "bound the data of events", up: BOUND_DATA, down: UNBOUND_DATA },
 ];
 
 /** The channel on which relays are woken. */
