@@ -1,3 +1,5 @@
+import { grantAsOn } from "./grants.ts";
+
 /**
  * The runs of periodics in a table of their own: the end of a run inserts a row and waits for nobody, where an update of
  * the periodic's row would wait for whoever holds it, and with it every job that ends in the same statement.
@@ -16,6 +18,9 @@ create table {schema}.periodic_run (
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
 create index periodic_run_name on {schema}.periodic_run (name, id);
+
+-- Ends of runs fill it, with the rights of whoever writes the history.
+${grantAsOn("periodic_run", ["periodic", "job_history"])};
 
 insert into {schema}.periodic_run (name, job_id, finished_at, state, output, error)
 select

@@ -1,4 +1,5 @@
 import type { ProgressEntry } from "../../ports/store.ts";
+import { grantAsOn } from "./grants.ts";
 import { arrayLiteral, storableText } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
@@ -12,7 +13,8 @@ create table {schema}.job_progress (
   job_id bigint primary key,
   run int not null,
   progress jsonb not null
-) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000)`;
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+${grantAsOn("job_progress", ["job", "job_history"])}`;
 
 /** Undoes it. */
 export const DROP_PROGRESS = "drop table {schema}.job_progress";

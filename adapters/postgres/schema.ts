@@ -1,6 +1,7 @@
 import type { MigrationStep } from "../../ports/database.ts";
 import { CREATE_ASIDE, DROP_ASIDE } from "./aside.ts";
 import { CREATE_ENQUEUE, DROP_ENQUEUE, ENQUEUE_ALOUD, ENQUEUE_SILENTLY } from "./enqueue_function.ts";
+import { grantAsOn } from "./grants.ts";
 import { type MigrationSql, printMigration } from "./migrate.ts";
 import { CREATE_PERIODIC_RUNS, DROP_PERIODIC_RUNS } from "./periodic_run_step.ts";
 import { PIN_SEARCH_PATH, UNPIN_SEARCH_PATH } from "./pin_search_path.ts";
@@ -182,7 +183,8 @@ create table {schema}.upkeep (
   failures_in_a_row int not null default 0,
   renewed_at timestamptz not null default clock_timestamp(),
   primary key (task, owner)
-) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500)`;
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+${grantAsOn("upkeep", ["worker", "leader"])}`;
 
 /** The history of the job tables, oldest first. */
 export const JOB_STEPS: readonly MigrationStep[] = [

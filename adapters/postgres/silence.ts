@@ -1,3 +1,5 @@
+import { grantAsOn } from "./grants.ts";
+
 /**
  * Who need not be woken. A notification inside every business transaction costs a third to a half of their rate, so a
  * queue is told of only when somebody listens who does not look anyway.
@@ -49,26 +51,8 @@ create trigger note_listening after insert on {schema}.worker
 insert into {schema}.listening (queue, owner)
 select distinct queue, id from {schema}.worker cross join jsonb_array_elements_text(queues) as given (queue);
 
--- Who enqueues reads both.
-do $body$
-declare
-  reader record;
-begin
-  for reader in
-    select distinct granted.grantee
-    from pg_class cross join aclexplode(relacl) as granted
-    where oid = $name\${schema}.awake$name$::regclass
-      and granted.privilege_type = 'SELECT'
-      and granted.grantee <> relowner
-  loop
-    execute format(
-      'grant select on %s to %s',
-      $name\${schema}.listening$name$::regclass,
-      case when reader.grantee = 0 then 'public' else reader.grantee::regrole::text end
-    );
-  end loop;
-end
-$body$`;
+-- Processes that work fill it, and whoever enqueues reads both.
+${grantAsOn("listening", ["worker", "awake"])}`;
 
 /** Undoes it. */
 export const DROP_LISTENING: string = `
