@@ -26,7 +26,10 @@ const RECORD = "insert into {schema}.migration (part, version, name) values ($1:
 
 const FORGET = "delete from {schema}.migration where part = $1::text and version = $2::int";
 
-/** Brings one part to its newest step, each step in a transaction of its own, one process at a time. */
+/**
+ * Brings one part to its newest step, one process at a time. Each step is a transaction of its own; those of a part that
+ * is new are one, for nobody uses its tables yet.
+ */
 export async function migrate(
   database: SchemaDatabase,
   part: string,
@@ -122,11 +125,12 @@ async function stepUp(
     if (!(await exists(tx, SCHEMA_EXISTS, database.schema))) await tx.unsafe("create schema {schema}", []);
     await tx.unsafe(CREATE_TABLE, []);
   }
-  const step = steps[await versionOf(tx, part)];
-  if (step === undefined) return;
-  await tx.unsafe(step.up, []);
-  await tx.unsafe(RECORD, [part, step.version, step.name]);
-  for (const statement of afterUp(part, step)) await tx.unsafe(statement, []);
+  const version = await versionOf(tx, part);
+  for (const step of version === 0 ? steps : steps.slice(version, version + 1)) {
+    await tx.unsafe(step.up, []);
+    await tx.unsafe(RECORD, [part, step.version, step.name]);
+    for (const statement of afterUp(part, step)) await tx.unsafe(statement, []);
+  }
 }
 
 async function stepDown(

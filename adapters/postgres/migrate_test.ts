@@ -98,6 +98,10 @@ Deno.test("a step that fails or is killed leaves whole steps only, and the next 
   withSchema(async (_schema, connect) => {
     const database = connect();
     const broken = [STEPS[0]!, step(2, "create table {schema}.step_2 (n int); select 1/0")];
+    // All of a new part is one transaction.
+    await assertRejects(() => database.migrate("part", broken));
+    assertEquals(await database.migratedTo("part"), 0);
+    await database.migrate("part", STEPS.slice(0, 1));
     await assertRejects(() => database.migrate("part", broken));
     assertEquals(await database.migratedTo("part"), 1);
     const slow = [STEPS[0]!, step(2, "create table {schema}.step_2 (n int); select pg_sleep(30)")];

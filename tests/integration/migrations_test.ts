@@ -65,6 +65,7 @@ Deno.test("eight processes migrate and start at the same moment, 20 times over: 
 Deno.test("a process that is cut off in the middle of a migration leaves whole steps, and the next one completes it", async () => {
   await withSchemas(1, async ({ url, sql, schemas: [schema] }) => {
     const killed = PostgresDatabase.connect({ url, schema: schema!, listen: "off" });
+    await killed.migrate("part", SLOW.slice(0, 1));
     const migrating = killed.migrate("part", SLOW).then(() => null, (error) => error);
     await eventually(async () => {
       const sleeping = await sql`
