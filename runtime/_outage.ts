@@ -1,4 +1,9 @@
-import { ConnectionTimeoutError, DatabaseUnavailableError, sqlStateOf } from "../ports/mod.ts";
+import {
+  ConnectionTimeoutError,
+  DatabaseUnavailableError,
+  sqlStateOf,
+  StatementTimeoutError,
+} from "../ports/mod.ts";
 
 /** Connections, read-only servers, authorization, missing databases, lack of resources, shutdowns, the server's files. */
 const OF_THE_SERVER = /^(08|25|28|3D|53|57P|58)/;
@@ -15,6 +20,11 @@ export function isOutage(error: unknown): boolean {
 /** Whether a statement was in conflict with others, or waited for them too long: it may pass when it is sent again. */
 export function isOfOthers(error: unknown): boolean {
   return OF_OTHERS.test(sqlStateOf(error) ?? "");
+}
+
+/** Whether the server has ended a statement at its bound: sent again it may take as long once more. */
+export function tookTooLong(error: unknown): boolean {
+  return error instanceof StatementTimeoutError && error.bound === "statement";
 }
 
 /** Whether the store refused what a statement says: nothing of it was stored, and another one may succeed. */

@@ -61,12 +61,13 @@ export class SetAside<T> {
     return this.#entries.size >= SIZE_MAX;
   }
 
-  /** Sets one aside. */
-  add(value: T, error: unknown): void {
+  /** Sets one aside with the error that it met; without one it may be innocent, and is tried at once. */
+  add(value: T, error?: unknown): void {
     const pauseMs = this.#options.firstMs ?? FIRST_MS;
-    const entry = { value, pauseMs, dueAt: performance.now() + pauseMs, saidAt: -Infinity };
+    const dueAt = performance.now() + (error === undefined ? 0 : pauseMs);
+    const entry = { value, pauseMs, dueAt, saidAt: -Infinity };
     this.#entries.add(entry);
-    this.#say(entry, error);
+    if (error !== undefined) this.#say(entry, error);
     if (this.#entries.size === SIZE_MAX) {
       this.#options.log.error("so many ends of runs are refused that nothing more begins", {
         refused: SIZE_MAX,

@@ -9,7 +9,7 @@ import {
 } from "../ports/mod.ts";
 import { refusesText } from "../ports/refused_text.ts";
 import { levelOf } from "./_level_of.ts";
-import { isOfOthers, isOutage } from "./_outage.ts";
+import { isOfOthers, isOutage, tookTooLong } from "./_outage.ts";
 import { asciiSettlement } from "./_refused_text.ts";
 import { SetAside } from "./_set_aside.ts";
 import type { Timer } from "./_timer.ts";
@@ -26,7 +26,7 @@ const PAUSE_MS_MAX = 25;
 const RETRY_FIRST_MS = 100;
 /** As often as claims are tried: nothing begins before an end is written. */
 const RETRY_LONGEST_MS = 1000;
-/** How often a conflict, or a statement that took too long, is tried before it counts as a refusal. */
+/** How often a conflict, or a wait for a lock that took too long, is tried before it counts as a refusal. */
 const CONFLICTS_MAX = 3;
 /** When to come back for rows that another transaction held: soon, then less and less often. */
 const LOCKED_FIRST_MS = 50;
@@ -71,7 +71,8 @@ export interface SettlerOptions {
  *
  * Every write is fenced by (id, run), so sending one again is harmless. While the database can't be reached a batch is
  * sent again and again: a job that finished in an outage is recorded after it. A batch that the database refuses is
- * halved until the ends that are to blame stand alone; these are set aside, and the others go on. A row that another
+ * halved until the ends that are to blame stand alone; these are set aside, and the others go on. A batch that took too
+ * long is set aside as a whole and tried singly: each half could take as long again. A row that another
  * transaction holds is come back for, and holds up nobody else.
  */
 export class Settler {
@@ -207,9 +208,26 @@ export class Settler {
       batch[0]!.refused?.();
       return this.#noteIdle();
     }
+    if (tookTooLong(error)) return this.#trySingly(batch, error);
     const half = batch.length >> 1;
     await this.#write(batch.slice(0, half));
     await this.#write(batch.slice(half));
+  }
+
+  #trySingly(batch: readonly SettleRequest[], error: unknown): void {
+    this.#retrying.failed(error, { told: true });
+    this.#options.log.warn(
+      "ends of runs took too long to write, they are tried singly and the others go on",
+      {
+        runs: batch.length,
+        error: errorText(error),
+      },
+    );
+    for (const request of batch) {
+      this.#aside.add(request);
+      request.refused?.();
+    }
+    this.#noteIdle();
   }
 
   /** Sends a batch until the database has answered; resolves to the error when it refused. */
@@ -220,7 +238,7 @@ export class Settler {
         return await this.#writeOnce(batch);
       } catch (error) {
         if (isOutage(error)) this.#noteOutage(batch.length, pauseMs, error);
-        else if (!isOfOthers(error) || ++conflicts >= CONFLICTS_MAX) {
+        else if (!isOfOthers(error) || tookTooLong(error) || ++conflicts >= CONFLICTS_MAX) {
           return await this.#sendWhatCanBeStored(batch, error);
         }
         await this.#pause(pauseMs);

@@ -6,6 +6,7 @@ import {
   type Settled as StoredEnd,
   type Settlement,
   silentLog,
+  StatementTimeoutError,
   type Store,
   TransactionConflictError,
 } from "../ports/mod.ts";
@@ -17,7 +18,7 @@ function completed(id: string, output: string | null = null): Settlement {
 }
 
 function settling(
-  settle: (batch: readonly Settlement[]) => StoredEnd[],
+  settle: (batch: readonly Settlement[]) => StoredEnd[] | Promise<StoredEnd[]>,
   options: Partial<SettlerOptions> = {},
 ): { settler: Settler; batches: Settlement[][] } {
   const batches: Settlement[][] = [];
@@ -193,6 +194,32 @@ Deno.test("Settler counts a conflict that comes again and again as a refusal", a
   settler.add(completed("2"), () => {});
   assertEquals(await end(settler, completed("1")), "completed");
   assertEquals(await settler.drain(5000), false);
+});
+
+Deno.test("Settler tries the ends of a batch that took too long singly, and the next ones do not wait for them", async () => {
+  const bound = Promise.withResolvers<void>();
+  const lines: LogFields[] = [];
+  let tooSlow = true;
+  const { settler, batches } = settling(async (batch) => {
+    if (tooSlow && batch.some(({ id }) => id === "666")) {
+      if (batch.length === 1) await bound.promise;
+      throw new StatementTimeoutError("statement", 60_000);
+    }
+    return all(batch);
+  }, { asideMs: 10, log: { ...silentLog, error: (_event, fields) => void lines.push(fields!) } });
+  const others = Array.from({ length: 50 }, (_, index) => end(settler, completed(String(index))));
+  const slow = end(settler, completed("666"));
+  await Promise.all(others);
+  await until(() => batches.some(([first, ...rest]) => first!.id === "666" && rest.length === 0));
+  assertEquals(await end(settler, completed("next")), "completed", "written while the slow one is tried");
+  assertEquals(batches.filter((batch) => batch.length > 1).length, 1, "no half is tried");
+  assertEquals(lines, [], "nobody is blamed for the batch of others");
+  bound.resolve();
+  await until(() => lines.length === 1);
+  assertEquals(lines[0]!.job, "666");
+  assertEquals([settler.refused, settler.failing], [1, false]);
+  tooSlow = false;
+  assertEquals(await slow, "completed");
 });
 
 Deno.test("Settler gives up at the end of drain(), and says so", async () => {
