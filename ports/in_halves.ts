@@ -83,8 +83,12 @@ export async function stepInHalves<T>(
   }
 }
 
-/** Whether a failure is the database's or the moment's, so that no item is to blame: half of them would fare no better. */
+/**
+ * Whether a failure is the database's or the moment's, so that no item is to blame: half of them would fare no better. A
+ * statement that ran into its own bound may have one slow item in it.
+ */
 export function isOutage(error: unknown): boolean {
   return error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError ||
-    error instanceof StatementTimeoutError || error instanceof TransactionConflictError;
+    error instanceof TransactionConflictError ||
+    (error instanceof StatementTimeoutError && error.bound === "lock");
 }

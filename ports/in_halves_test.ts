@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { DatabaseUnavailableError } from "./errors.ts";
+import { DatabaseUnavailableError, StatementTimeoutError } from "./errors.ts";
 import { inHalves, stepInHalves } from "./in_halves.ts";
 
 const items = Array.from({ length: 1000 }, (_, n) => n);
@@ -54,4 +54,13 @@ Deno.test("of a step of a sweep that is refused as a whole one stands for all, a
   assertEquals([done, refused.map(({ item }) => item)], [0, [0]]);
   const away = worker((item) => item === 500, new DatabaseUnavailableError("It is away"));
   await assertRejects(() => stepInHalves(items, away.work), DatabaseUnavailableError);
+});
+
+Deno.test("a slow item is refused by itself, and one that waits for a lock too long is an outage", async () => {
+  const slow = worker((item) => item === 700, new StatementTimeoutError("statement", 50));
+  const { done, refused } = await inHalves(items, slow.work);
+  assertEquals([done, refused.map(({ item }) => item)], [999, [700]]);
+  const locked = worker((item) => item === 700, new StatementTimeoutError("lock", 50));
+  await assertRejects(() => inHalves(items, locked.work), StatementTimeoutError);
+  assertEquals(locked.calls, [1000]);
 });

@@ -131,8 +131,9 @@ export interface Store {
   runPeriodic(job: NewJob, periodic: string): Promise<JobId>;
 
   /**
-   * Deletes at most `limit` ended jobs that are older than their retention, with their unique keys. One that can't be deleted
-   * holds up no other, and is told of by an error once all others are deleted.
+   * Deletes at most `limit` ended jobs that are older than their retention, with their unique keys; zero says that no more can
+   * be deleted now. Those that can't be hold up no other, and are told of by an error once all others are deleted, each time
+   * until they are gone.
    */
   purge(request: Purge): Promise<number>;
 

@@ -29,6 +29,9 @@ import type { Settings } from "./settings.ts";
 /** The most rows that one step of retention deletes. */
 const PURGE_STEP = 1000;
 
+/** After so long a purge that still finds jobs has gone well, in ms: it must not look overdue. */
+const PURGE_RUN_MS = 30_000;
+
 /** What {@linkcode Processing} needs. */
 export interface ProcessingOptions {
   /** Keeps the jobs. */
@@ -325,8 +328,14 @@ export class Processing {
     const { store, settings } = this.#options;
     const { retentionCompletedMs, retentionOthersMs } = settings;
     const step = { completedMs: retentionCompletedMs, othersMs: retentionOthersMs, limit: PURGE_STEP };
-    while (this.#leader.leading && !this.#stopping) {
-      if (await this.#purging.run(() => store.purge(step)) === 0) return;
+    let isMore = true;
+    const isGoing = () => isMore && this.#leader.leading && !this.#stopping;
+    while (isGoing()) {
+      // Many steps make one success or failure: what can't be deleted is told of after the last one.
+      await this.#purging.run(async () => {
+        const until = performance.now() + PURGE_RUN_MS;
+        do isMore = await store.purge(step) > 0; while (isGoing() && performance.now() < until);
+      });
     }
   }
 }

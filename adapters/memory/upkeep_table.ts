@@ -4,6 +4,9 @@ import type { StoredUpkeep, UpkeepReport, UpkeepRow } from "../../ports/upkeep.t
 /** After how long without a report a process's own tasks are left out. */
 const SILENT_MS = 5 * 60_000;
 
+/** After how long without a report a task of the whole fleet is left out: no process has it any more. */
+const FORGOTTEN_MS = 30 * 24 * 60 * 60_000;
+
 interface Stored extends UpkeepRow {
   readonly renewedMs: number;
 }
@@ -21,7 +24,7 @@ export class UpkeepTable {
 
   read(nowMs: number): StoredUpkeep {
     for (const [key, { owner, renewedMs }] of this.#rows) {
-      if (owner !== null && nowMs - renewedMs > SILENT_MS) this.#rows.delete(key);
+      if (nowMs - renewedMs > (owner === null ? FORGOTTEN_MS : SILENT_MS)) this.#rows.delete(key);
     }
     return { nowMs, rows: [...this.#rows.values()].map(({ renewedMs: _, ...row }) => row) };
   }

@@ -1,12 +1,14 @@
 import { errorText } from "../../ports/error_text.ts";
-import { inHalves } from "../../ports/in_halves.ts";
+import { inHalves, isOutage } from "../../ports/in_halves.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Purge } from "../../ports/store.ts";
 import { ScanPosition } from "./scan_position.ts";
 import { arrayLiteral, isoSql } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
-/** Retention has two ages, and an index for each. */
+/**
+ * Retention has two ages, and an index for each. A place is a time and an id: many jobs may have ended at the same instant.
+ */
 const OLD = `
   select id, ${isoSql("finished_at")} as at, is_completed
   from (
@@ -14,9 +16,9 @@ const OLD = `
       select id, finished_at, true as is_completed
       from {schema}.job_history
       where state = 'completed'
-        and finished_at >= coalesce($4::text, '-infinity')::timestamptz
+        and (finished_at, id) > ($4::text::timestamptz, $5::text::bigint)
         and finished_at < statement_timestamp() - $1::float8 * interval '1 ms'
-      order by finished_at
+      order by finished_at, id
       limit $3::int
     )
     union all
@@ -24,9 +26,9 @@ const OLD = `
       select id, finished_at, false
       from {schema}.job_history
       where state <> 'completed'
-        and finished_at >= coalesce($5::text, '-infinity')::timestamptz
+        and (finished_at, id) > ($6::text::timestamptz, $7::text::bigint)
         and finished_at < statement_timestamp() - $2::float8 * interval '1 ms'
-      order by finished_at
+      order by finished_at, id
       limit $3::int
     )
   ) as old
@@ -80,6 +82,9 @@ const ASIDE_MS_MAX = 60 * 60_000;
 /** The most jobs that are remembered as such. */
 const ASIDE_MAX = 10_000;
 
+/** After so many refusals a purge ends with their fault. The next one goes on from there. */
+const REFUSED_MAX = 100;
+
 interface Aside {
   readonly untilMs: number;
   readonly pauseMs: number;
@@ -93,6 +98,10 @@ export class Purger {
   /** Of the completed ones, and of the others. */
   readonly #position = new ScanPosition(2);
   readonly #aside = new Map<string, Aside>();
+  /** What was found since the last look that can't be deleted. */
+  #fault: string | null = null;
+  /** How many were refused since the fault was last told of. */
+  #refused = 0;
 
   /** On this database. */
   constructor(database: Statements, log: Log) {
@@ -101,29 +110,73 @@ export class Purger {
   }
 
   /**
-   * Deletes one bounded step of ended jobs that are older than their retention, with their unique keys.
+   * Deletes some of the ended jobs that are older than their retention, with their unique keys: at most `limit`, and none only
+   * when no more can be deleted.
    *
-   * @throws nothing is left to delete but what can't be.
+   * @throws nothing is left to delete but what can't be, or many were refused.
    */
-  async purge({ completedMs, othersMs, limit }: Purge): Promise<number> {
+  async purge(request: Purge): Promise<number> {
+    for (;;) {
+      const { done, isAll } = await this.#step(request);
+      if (this.#refused < REFUSED_MAX) {
+        if (done > 0) return done;
+        if (!isAll) continue;
+      }
+      this.#refused = 0;
+      if (this.#fault === null) return 0;
+      throw new Error(`Ended jobs can't be deleted, ${this.#fault}`);
+    }
+  }
+
+  async #step({ completedMs, othersMs, limit }: Purge): Promise<{ done: number; isAll: boolean }> {
     const scan = this.#position.begin();
-    const rows = await this.#database.query(OLD, [completedMs, othersMs, limit, ...scan.from]);
+    const from = scan.from.flatMap((place) => (place ?? "-infinity 0").split(" "));
+    const rows = await this.#database.query(OLD, [completedMs, othersMs, limit, ...from]);
     const now = performance.now();
-    const ids = rows.map((row) => String(row.id)).filter((id) => (this.#aside.get(id)?.untilMs ?? 0) <= now);
-    const { done, refused } = await inHalves(ids, async (part) => {
+    if (scan.isLook) this.#fault = null;
+    const ids: string[] = [];
+    for (const id of rows.map((row) => String(row.id))) {
+      const aside = this.#aside.get(id);
+      if (aside === undefined || aside.untilMs <= now) ids.push(id);
+      else this.#note(id, aside.reason);
+    }
+    const done = await this.#delete(ids, async (part) => {
       const [row] = await this.#database.query(DELETE, [completedMs, othersMs, arrayLiteral(part)]);
       return Number(row?.purged);
-    });
-    scan.end([true, false].map((isCompleted) => {
-      const last = rows.findLast((row) => row.is_completed === isCompleted);
-      return last === undefined ? null : String(last.at);
-    }));
-    for (const id of ids) this.#setAside(id, refused.find(({ item }) => item === id)?.error, now);
-    const [first, ...others] = [...this.#aside].filter(([, { untilMs }]) => untilMs > now);
-    if (done > 0 || first === undefined) return done;
-    throw new Error(
-      `${1 + others.length} ended jobs can't be deleted, job ${first[0]} among them: ${first[1].reason}`,
+    }, now);
+    const isAll = rows.length < limit;
+    scan.end(
+      [true, false].map((isCompleted) => {
+        const last = rows.findLast((row) => row.is_completed === isCompleted);
+        // As wide as any id, so that places compare as texts.
+        return last === undefined ? null : `${last.at} ${String(last.id).padStart(19, "0")}`;
+      }),
+      isAll,
     );
+    return { done, isAll };
+  }
+
+  async #delete(
+    ids: readonly string[],
+    work: (ids: readonly string[]) => Promise<number>,
+    now: number,
+  ): Promise<number> {
+    try {
+      const { done, refused } = await inHalves(ids, work);
+      this.#refused += refused.length;
+      for (const id of ids) this.#setAside(id, refused.find(({ item }) => item === id)?.error, now);
+      return done;
+    } catch (error) {
+      if (isOutage(error)) throw error;
+      // None of them is to blame by itself: they are tried again with the next look.
+      this.#refused++;
+      this.#note(ids[0]!, errorText(error));
+      return 0;
+    }
+  }
+
+  #note(id: string, reason: string): void {
+    this.#fault ??= `job ${id} among them: ${reason}`;
   }
 
   #setAside(id: string, error: unknown, now: number): void {
@@ -135,6 +188,7 @@ export class Purger {
     const pauseMs = Math.min((before?.pauseMs ?? ASIDE_MS_MIN / 2) * 2, ASIDE_MS_MAX);
     if (this.#aside.size >= ASIDE_MAX) this.#aside.clear();
     const reason = errorText(error);
+    this.#note(id, reason);
     this.#aside.set(id, { pauseMs, untilMs: now + pauseMs, reason });
     this.#log.error("an ended job can't be deleted: the others are, it is tried again later", {
       jobId: id,

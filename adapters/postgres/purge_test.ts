@@ -58,6 +58,49 @@ Deno.test("a job that can't be deleted is set aside with a line in the log, and 
   }, { log });
 });
 
+Deno.test("refused jobs at the front, more than a step of them, keep none behind them, and are told of until they are gone", () =>
+  withStore(async ({ store }) => {
+    const ids = await ended(store, 60);
+    const stay = ids.slice(0, 45);
+    // All of one instant, as after one statement of a person: a place in the scan is more than a time.
+    await store.database.query("update {schema}.job_history set finished_at = now() - interval '1 hour'");
+    await store.database.query("create table {schema}.note (job_id bigint references {schema}.job_history)");
+    await store.database.query("insert into {schema}.note select unnest($1::text::bigint[])", [
+      `{${stay.join(",")}}`,
+    ]);
+    const step = { ...ALL, limit: 20 };
+    assertEquals(await store.purge(step), 15);
+    const refusal = () => assertRejects(() => store.purge(step), Error, "can't be deleted");
+    await refusal();
+    // What else ends meanwhile is deleted, with and without a look from the start, and the fault stays.
+    for (const until = performance.now() + 1500; performance.now() < until;) {
+      await ended(store, 2);
+      assertEquals(await store.purge(step), 2);
+      await refusal();
+    }
+    await store.database.query("drop table {schema}.note");
+    await store.database.query("delete from {schema}.job_history where id <= $1::text::bigint", [
+      stay.at(-1)!,
+    ]);
+    await until("it is told of no more", () => store.purge(step).then(() => true, () => false));
+  }));
+
+Deno.test("a step whose jobs are all held is no end of the purge", () =>
+  withStore(async ({ store }) => {
+    const ids = await ended(store, 30);
+    const [held, done] = [gate(), gate()];
+    const holding = store.database.transaction(async (tx) => {
+      await tx.unsafe("select from {schema}.job_history where id <= $1::text::bigint for update", [ids[19]!]);
+      held.open();
+      await done.opened;
+    });
+    await held.opened;
+    assertEquals(await store.purge({ ...ALL, limit: 10 }), 10);
+    done.open();
+    await holding;
+    await purgeUntil(store, []);
+  }));
+
 Deno.test("a job whose unique key somebody holds is left for later, with its key", () =>
   withStore(async ({ store, claim, finish }) => {
     const [first] = await store.insert([newJob({ unique: true, args: '{"n": 1}' })]);

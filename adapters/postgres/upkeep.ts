@@ -7,6 +7,12 @@ import type { Statements } from "./statements.ts";
 /** After how long without a report a process's own tasks are left out. It renews those that fail every minute. */
 const SILENT_MS = 5 * 60_000;
 
+/** After how long without a report a task of the whole fleet is left out: no process has it any more. */
+const FORGOTTEN_MS = 30 * 24 * 60 * 60_000;
+
+const SILENT_FOR = "abs(extract(epoch from clock_timestamp() - renewed_at)) * 1000";
+const SILENT_MAX = `case owner when '' then ${FORGOTTEN_MS} else ${SILENT_MS} end`;
+
 /** What is stored of a failure: nothing older counts once there was a success. */
 const REPORT = `
   with clock as materialized (
@@ -43,7 +49,7 @@ const REPORT = `
   ), gone as materialized (
     select task, owner
     from {schema}.upkeep
-    where owner <> '' and abs(extract(epoch from clock_timestamp() - renewed_at)) * 1000 > ${SILENT_MS}
+    where ${SILENT_FOR} > ${SILENT_MAX}
     for update skip locked
   ), forgotten as (
     delete from {schema}.upkeep as stored
@@ -70,7 +76,7 @@ const READ = `
     ${epochMsSql("failing_since")} as failing_since_ms, last_error, last_error_in, failures_in_a_row
   from (values (1)) as always
   left join {schema}.upkeep
-    on owner = '' or abs(extract(epoch from clock_timestamp() - renewed_at)) * 1000 <= ${SILENT_MS}
+    on ${SILENT_FOR} <= ${SILENT_MAX}
   order by task, owner`;
 
 /** Records how upkeep tasks go. */

@@ -46,6 +46,18 @@ Deno.test("a process that is silent, or whose word is from a time to come, is le
     assertEquals((await store.database.query("select task from {schema}.upkeep")).length, 1);
   }));
 
+Deno.test("a task of the whole fleet that nobody has reported for 30 days is left out and then forgotten", () =>
+  withStore(async ({ store }) => {
+    await store.reportUpkeep(["gone", "rare", "new"].map((task) => report(task)));
+    await store.database.query(
+      "update {schema}.upkeep set renewed_at = renewed_at - case task when 'gone' then 31 when 'rare' then 29 else 0 end * interval '1 day'",
+    );
+    assertEquals(await tasksOf(store), ["new", "rare"]);
+    await store.reportUpkeep([report("new")]);
+    const rows = await store.database.query("select task from {schema}.upkeep order by task");
+    assertEquals(rows.map(({ task }) => task), ["new", "rare"]);
+  }));
+
 Deno.test("an error that the database's encoding lacks is stored without what it lacks", async () => {
   const name = freshSchema();
   const admin = PostgresDatabase.connect({ url: databaseUrl(), listen: "off" });

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { silentLog, type UpkeepOverview } from "../../mod.ts";
-import type { PostgresRuntime } from "../../mod.ts";
+import type { EnqueueOptions, PostgresRuntime } from "../../mod.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { Bus } from "../events/support/bus.ts";
 import { SETTINGS } from "./programs/composition.ts";
@@ -12,11 +12,12 @@ async function taskOf(runtime: PostgresRuntime, name: string): Promise<UpkeepOve
 }
 
 /** From now on deletes from a table are refused. */
-async function refuseDeletes({ sql, schema }: Bus, table: string): Promise<void> {
+async function refuseDeletes({ sql, schema }: Bus, table: string, when = ""): Promise<void> {
   await sql.unsafe(`
     create or replace function ${schema}.refuse() returns trigger language plpgsql as $$
     begin raise exception 'nothing is deleted here'; end $$;
-    create trigger refuse before delete on ${schema}.${table} for each row execute function ${schema}.refuse()`);
+    create trigger refuse before delete on ${schema}.${table} for each row ${when}
+    execute function ${schema}.refuse()`);
 }
 
 /** Purges every job as soon as it has ended. */
@@ -26,9 +27,11 @@ const REGISTRARS = [{
 }];
 
 /** Jobs that a purge would delete. */
-async function ended(runtime: PostgresRuntime): Promise<void> {
-  const later = new Date(Date.now() + 60_000);
-  for (let n = 0; n < 3; n++) await runtime.cancel(await runtime.enqueue("plain", null, { runAt: later }));
+async function ended(runtime: PostgresRuntime, count = 3, options: EnqueueOptions = {}): Promise<void> {
+  const runAt = new Date(Date.now() + 60_000);
+  for (let n = 0; n < count; n++) {
+    await runtime.cancel(await runtime.enqueue("plain", null, { ...options, runAt }));
+  }
 }
 
 Deno.test("a purge that is refused for ever stands in the overview of every process and in the alerts, until it works", async () => {
@@ -59,6 +62,24 @@ Deno.test("a purge that is refused for ever stands in the overview of every proc
   await eventually(async () => (await taskOf(looking, "purge jobs")).failuresInARow === 0, 15_000);
   assertEquals(await looking.events.alerts(), []);
   assertEquals((await taskOf(working, "purge jobs")).failingSince, null);
+});
+
+Deno.test("a purge that can't delete some keeps failing while it deletes the others", async () => {
+  await using bus = await Bus.open();
+  await refuseDeletes(bus, "job_history", "when (old.priority = 3)");
+  const said: string[] = [];
+  const log = { ...silentLog, info: (event: string) => void said.push(event) };
+  const runtime = await bus.started([], { settings: PURGING, registrars: REGISTRARS, log });
+  const left = async () => (await runtime.list()).length;
+  await ended(runtime, 20, { priority: 3 });
+  const failures = async () => (await taskOf(runtime, "purge jobs")).failuresInARow;
+  await eventually(async () => await failures() > 0, 15_000);
+  for (let round = 0; round < 5; round++) {
+    await ended(runtime, 3);
+    await eventually(async () => await left() === 20, 15_000);
+  }
+  assert(await failures() > 0);
+  assertEquals(said.filter((event) => event === "upkeep works again"), []);
 });
 
 Deno.test("a process tells of its own upkeep while nothing can be stored", async () => {
