@@ -1,4 +1,5 @@
 import { errorText } from "../../ports/error_text.ts";
+import { StatementTimeoutError } from "../../ports/errors.ts";
 import { inHalves, isOutage } from "../../ports/in_halves.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Purge } from "../../ports/store.ts";
@@ -170,6 +171,8 @@ export class Purger {
       if (isOutage(error)) throw error;
       // None of them is to blame by itself: they are tried again with the next look.
       this.#refused++;
+      // Where all are slow, so are those behind them.
+      if (error instanceof StatementTimeoutError) this.#refused = REFUSED_MAX;
       this.#note(ids[0]!, errorText(error));
       return 0;
     }
