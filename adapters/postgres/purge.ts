@@ -162,20 +162,31 @@ export class Purger {
     work: (ids: readonly string[]) => Promise<number>,
     now: number,
   ): Promise<number> {
-    try {
-      const { done, refused } = await inHalves(ids, work);
-      this.#refused += refused.length;
-      for (const id of ids) this.#setAside(id, refused.find(({ item }) => item === id)?.error, now);
-      return done;
-    } catch (error) {
-      if (isOutage(error)) throw error;
-      // None of them is to blame by itself: they are tried again with the next look.
-      this.#refused++;
-      // Where all are slow, so are those behind them.
-      if (error instanceof StatementTimeoutError) this.#refused = REFUSED_MAX;
-      this.#note(ids[0]!, errorText(error));
-      return 0;
+    let left = ids;
+    while (left.length > 0) {
+      const single = new Map<string, unknown>();
+      try {
+        const { done, refused } = await inHalves(left, (part) =>
+          work(part).catch((error) => {
+            if (part.length === 1) single.set(part[0]!, error);
+            throw error;
+          }));
+        this.#refused += refused.length;
+        for (const id of left) this.#setAside(id, refused.find(({ item }) => item === id)?.error, now);
+        return done;
+      } catch (error) {
+        if (isOutage(error)) throw error;
+        for (const [id, refusal] of single) this.#setAside(id, refusal, now);
+        this.#refused += single.size;
+        // Those behind are tried as well, unless all are slow.
+        if (this.#refused >= REFUSED_MAX || error instanceof StatementTimeoutError) {
+          this.#refused = REFUSED_MAX;
+          break;
+        }
+        left = left.filter((id) => !single.has(id));
+      }
     }
+    return 0;
   }
 
   #note(id: string, reason: string): void {

@@ -69,6 +69,9 @@ Deno.test("refused jobs at the front, more than a step of them, keep none behind
       `{${stay.join(",")}}`,
     ]);
     const step = { ...ALL, limit: 18 };
+    // In the same step as 20 others, and behind more than a step.
+    assertEquals(await store.purge(ALL), 4);
+    await ended(store, 4);
     assertEquals(await store.purge(step), 4);
     const refusal = () => assertRejects(() => store.purge(step), Error, "can't be deleted");
     await refusal();
