@@ -162,31 +162,36 @@ export class Purger {
     work: (ids: readonly string[]) => Promise<number>,
     now: number,
   ): Promise<number> {
+    const failed = new Map<string, unknown>();
     let left = ids;
+    let done = 0;
     while (left.length > 0) {
-      const single = new Map<string, unknown>();
       try {
-        const { done, refused } = await inHalves(left, (part) =>
+        const { done: some, refused } = await inHalves(left, (part) =>
           work(part).catch((error) => {
-            if (part.length === 1) single.set(part[0]!, error);
+            if (part.length === 1) failed.set(part[0]!, error);
             throw error;
           }));
-        this.#refused += refused.length;
-        for (const id of left) this.#setAside(id, refused.find(({ item }) => item === id)?.error, now);
-        return done;
+        done = some;
+        const names = new Map(refused.map(({ item, error }) => [item, error]));
+        for (const id of left) this.#setAside(id, names.get(id), now);
+        for (const id of left) failed.delete(id);
+        this.#refused += names.size;
+        break;
       } catch (error) {
         if (isOutage(error)) throw error;
-        for (const [id, refusal] of single) this.#setAside(id, refusal, now);
-        this.#refused += single.size;
+        left = left.filter((id) => !failed.has(id));
         // Those behind are tried as well, unless all are slow.
-        if (this.#refused >= REFUSED_MAX || error instanceof StatementTimeoutError) {
-          this.#refused = REFUSED_MAX;
-          break;
-        }
-        left = left.filter((id) => !single.has(id));
+        if (error instanceof StatementTimeoutError || failed.size >= REFUSED_MAX) break;
       }
     }
-    return 0;
+    this.#refused += failed.size;
+    for (const [id, error] of failed) {
+      // Where all are refused none is to blame: they are tried again with the next look.
+      if (done > 0) this.#setAside(id, error, now);
+      else this.#note(id, errorText(error));
+    }
+    return done;
   }
 
   #note(id: string, reason: string): void {
