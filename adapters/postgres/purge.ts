@@ -182,7 +182,7 @@ export class Purger {
         if (isOutage(error)) throw error;
         left = left.filter((id) => !failed.has(id));
         // Those behind are tried as well, unless all are slow.
-        if (error instanceof StatementTimeoutError || failed.size >= REFUSED_MAX) break;
+        if (error instanceof StatementTimeoutError) break;
       }
     }
     this.#refused += failed.size;

@@ -60,8 +60,8 @@ Deno.test("a job that can't be deleted is set aside with a line in the log, and 
 
 Deno.test("refused jobs at the front, more than a step of them, keep none behind them, and are told of until they are gone", () =>
   withStore(async ({ store }) => {
-    const ids = await ended(store, 24);
-    const stay = ids.slice(0, 20);
+    const ids = await ended(store, 44);
+    const stay = ids.slice(0, 40);
     // All of one instant, as after one statement of a person: a place in the scan is more than a time.
     await store.database.query("update {schema}.job_history set finished_at = now() - interval '1 hour'");
     await store.database.query("create table {schema}.note (job_id bigint references {schema}.job_history)");
@@ -69,7 +69,7 @@ Deno.test("refused jobs at the front, more than a step of them, keep none behind
       `{${stay.join(",")}}`,
     ]);
     const step = { ...ALL, limit: 18 };
-    // In the same step as 20 others, and behind more than a step.
+    // In the same step as 40 others, and behind more than a step.
     assertEquals(await store.purge(ALL), 4);
     await ended(store, 4);
     assertEquals(await store.purge(step), 4);
