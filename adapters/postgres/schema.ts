@@ -1,5 +1,6 @@
 import type { MigrationStep } from "../../ports/database.ts";
 import { CREATE_ASIDE, DROP_ASIDE } from "./aside.ts";
+import { BOUND_ARGS, UNBOUND_ARGS } from "./bound_args.ts";
 import { CREATE_ENQUEUE, DROP_ENQUEUE, ENQUEUE_ALOUD, ENQUEUE_SILENTLY } from "./enqueue_function.ts";
 import { grantAsOn } from "./grants.ts";
 import { type MigrationSql, printMigration } from "./migrate.ts";
@@ -207,6 +208,7 @@ export const JOB_STEPS: readonly MigrationStep[] = [
     down: `${ENQUEUE_ALOUD};\n${DROP_LISTENING}`,
   },
   { version: 9, name: "progress of runs", up: CREATE_PROGRESS, down: DROP_PROGRESS },
+  { version: 10, name: "bound the args of jobs", up: BOUND_ARGS, down: UNBOUND_ARGS },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */
