@@ -16,24 +16,23 @@ const MAKE = `
   order by name
   on conflict (name) do nothing`;
 
+/** With their newest runs, of the same moment as the rest; without them where nobody asks for them. */
 const READ = `
   select
     periodic.name, ${epochMsSql("last_tick")} as last_tick_ms, job.id as current_job_id,
-    ${epochMsSql("since")} as since_ms, ${epochMsSql("clock_timestamp()")} as now_ms
+    ${epochMsSql("since")} as since_ms, ${epochMsSql("clock_timestamp()")} as now_ms,
+    run.job_id as run_job_id, run.finished_ms, run.state, run.output, run.error
   from {schema}.periodic
   left join {schema}.job on job.id = periodic.job_id
-  where periodic.name = any($1::text::text[])`;
-
-const READ_RUNS = `
-  select run.*
-  from unnest($1::text::text[]) as given (name)
-  cross join lateral (
-    select name, job_id, ${epochMsSql("finished_at")} as finished_ms, state, output::text as output, error
+  left join lateral (
+    select id, job_id, ${epochMsSql("finished_at")} as finished_ms, state, output::text as output, error
     from {schema}.periodic_run
-    where name = given.name
+    where $2::text::boolean and periodic_run.name = periodic.name
     order by id desc
     limit 20
-  ) as run`;
+  ) as run on true
+  where periodic.name = any($1::text::text[])
+  order by periodic.name, run.id desc`;
 
 /** A tick as the runtime knows it: whole ms. */
 const LAST_TICK = `round(${epochMsSql("last_tick")}::numeric)::float8`;
@@ -123,21 +122,32 @@ export async function readPeriodics(
   withRuns: boolean,
 ): Promise<PeriodicRow[]> {
   if (names.length === 0) return [];
-  const list = arrayLiteral(names);
-  let rows = await database.query(READ, [list]);
-  if (rows.length < new Set(names).size) {
-    await database.query(MAKE, [list]);
-    rows = await database.query(READ, [list]);
+  const params = [arrayLiteral(names), String(withRuns)];
+  let found = byName(await database.query(READ, params));
+  if (found.size < new Set(names).size) {
+    await database.query(MAKE, [params[0]!]);
+    found = byName(await database.query(READ, params));
   }
-  const runs = withRuns ? await database.query(READ_RUNS, [list]) : [];
-  return rows.map((row) => ({
-    name: String(row.name),
+  return [...found].map(([name, [row, ...others]]) => ({
+    name,
     lastTickMs: row.last_tick_ms === null ? null : Math.round(Number(row.last_tick_ms)),
     currentJobId: row.current_job_id === null ? null : String(row.current_job_id),
     sinceMs: Number(row.since_ms),
-    runs: runs.filter(({ name }) => name === row.name).map(toRun),
+    runs: [row, ...others].filter(({ run_job_id: id }) => id !== null).map(toRun),
     nowMs: Number(row.now_ms),
   }));
+}
+
+/** The rows of each periodic, one a run, or a single one without any. */
+function byName(rows: readonly TxRow[]): Map<string, [TxRow, ...TxRow[]]> {
+  const found = new Map<string, [TxRow, ...TxRow[]]>();
+  for (const row of rows) {
+    const name = String(row.name);
+    const others = found.get(name);
+    if (others === undefined) found.set(name, [row]);
+    else others.push(row);
+  }
+  return found;
 }
 
 /** Takes a tick and enqueues its job; null when it was not taken. */
@@ -195,10 +205,10 @@ function columnsOf({ kind, queue, priority, maxAttempts, args }: NewJob): string
   return [kind, queue, String(priority), String(maxAttempts), args];
 }
 
-function toRun({ job_id, finished_ms, state, output, error }: TxRow): PeriodicRun {
+function toRun({ run_job_id, finished_ms, state, output, error }: TxRow): PeriodicRun {
   const finishedMs = Number(finished_ms);
   return {
-    jobId: String(job_id),
+    jobId: String(run_job_id),
     finishedAt: new Date(Math.abs(finishedMs) <= 8.64e15 ? finishedMs : 0).toISOString(),
     state: state as JobState,
     output: output === null ? null : JSON.parse(String(output)) as Json,
