@@ -36,7 +36,7 @@ export type Action =
   }
   | { readonly do: "throw"; readonly what: "undefined" | "string" | "object" | "long" | "unstorable" }
   | { readonly do: "return odd"; readonly what: "function" | "bigint" | "nan" | "too large" | "undefined" }
-  /** Never gives the thread back. */
+  /** Does not give the thread back within any case. */
   | { readonly do: "spin" }
   | { readonly do: "exit" }
   | { readonly do: "close" }
@@ -63,6 +63,8 @@ export interface Entry {
   readonly attempt: number;
   readonly note?: string;
 }
+
+const SPIN_MS = 6000;
 
 /** The one handler of the suite: its args tell what it does, a file tells what it did. */
 export default async function act(given: Json, ctx: JobContext): Promise<Json | void> {
@@ -119,7 +121,8 @@ async function perform(action: Action, args: Json, ctx: JobContext): Promise<Jso
     case "return odd":
       return odd(action.what) as Json;
     case "spin":
-      for (;;);
+      spin();
+      return await new Promise(() => {});
     case "exit":
       Deno.exit(3);
       break;
@@ -133,6 +136,12 @@ async function perform(action: Action, args: Json, ctx: JobContext): Promise<Jso
       setTimeout(() => Promise.reject(new Error("a late rejection")), action.ms);
       return "returned before";
   }
+}
+
+/** For longer than any case lasts, and not for ever: nothing ends such a thread before its process, which has other cases. */
+function spin(): void {
+  const until = performance.now() + SPIN_MS;
+  while (performance.now() < until);
 }
 
 async function hold(
