@@ -2,9 +2,11 @@
  * Runs the tests (`deno task test`) on `DATABASE_URL`, or on an embedded PostgreSQL that it starts for the run, with
  * PostgreSQL's own durability settings. Everything after the mode is handed to `deno test`: flags, files, folders.
  *
- * - no mode: all tests but the slow ones;
+ * - no mode: all tests but the slow ones and the conformance of handlers in the main thread, whose statements are those
+ *   of handlers in threads;
  * - `--slow`: the slow ones, then the matrix's older versions;
- * - `--matrix`: conformance and integration on every major version of PostgreSQL.
+ * - `--matrix`: conformance and integration on every major version of PostgreSQL. Threads are the same on each, so the
+ *   conformance runs with handlers in the main thread.
  *
  * @module
  */
@@ -12,7 +14,10 @@ import { EMBEDDED_VERSIONS, startEmbedded } from "../embedded/mod.ts";
 import { readSummary, type Summary } from "./test_summary.ts";
 
 /** What runs on every version: whatever talks to PostgreSQL. */
-const MATRIX = /^(adapters\/postgres\/|tests\/integration\/|tests\/conformance_postgres)/;
+const MATRIX = /^(adapters\/postgres\/|tests\/integration\/|tests\/conformance_postgres_inline)/;
+
+/** What runs in the matrix alone. */
+const MATRIX_ALONE = /^tests\/conformance_postgres_inline/;
 
 /** Programs that some tests need. */
 const PROGRAMS = [
@@ -43,7 +48,7 @@ async function main(args: readonly string[]): Promise<number> {
   await sayMissing(all);
   let code = 0;
   if (mode !== "--matrix") {
-    const files = all.filter((file) => isSlow(file) === (mode === "--slow"));
+    const files = all.filter((file) => isSlow(file) === (mode === "--slow") && !MATRIX_ALONE.test(file));
     if (files.length > 0) {
       code = await run(Deno.env.get("DATABASE_URL"), undefined, named ? [] : files, rest);
     }
