@@ -10,6 +10,7 @@
  *
  * @module
  */
+import { statfsSync } from "node:fs";
 import { EMBEDDED_VERSIONS, startEmbedded } from "../embedded/mod.ts";
 import { readSummary, type Summary } from "./test_summary.ts";
 
@@ -29,14 +30,18 @@ const PROGRAMS = [
   },
 ];
 
-/** What takes longest begins first, or the others would have ended and it would go on alone. */
+/** What takes longest has a process beside the others' from the start, or it would go on alone at the end. */
 const LONGEST = /^tests\/conformance_/;
 
 /** Deno tells of a test that has run for 1, 2, 4, 8, ... minutes. None of ours needs so many. */
 const HUNG_AFTER_MINUTES = 8;
 
-/** How many test files run at the same time. */
-const FILES_AT_ONCE = "3";
+/** How many other test files run at the same time. */
+const FILES_AT_ONCE = 3;
+
+/** A file system in memory, where there is one, and how much of it must be free. */
+const MEMORY_FOLDER = "/dev/shm";
+const MEMORY_BYTES_MIN = 4 * 1024 ** 3;
 
 const root = decodeURIComponent(new URL("..", import.meta.url).pathname);
 
@@ -71,6 +76,8 @@ async function run(
   files: readonly string[],
   args: readonly string[],
 ): Promise<number> {
+  const areSlow = [...files, ...args].some(isSlow);
+  if (!areSlow) keepFilesInMemory();
   await using server = url !== undefined ? null : await startEmbedded({
     ephemeral: true,
     ...(version === undefined ? {} : { version }),
@@ -80,15 +87,61 @@ async function run(
     ? "the PostgreSQL of DATABASE_URL"
     : `PostgreSQL ${server.version} (embedded)`;
   await say(`Testing on ${where}.`);
-  // Most tests wait for other processes and for deadlines. The slow ones measure, so each has the machine for itself.
-  const parallel = files.some(isSlow) ? [] : ["--parallel"];
+  const longest = areSlow ? [] : files.filter((file) => LONGEST.test(file));
+  const others = files.filter((file) => !longest.includes(file));
+  // The slow ones measure, so each has the machine for itself. Most others wait for other processes and for deadlines.
+  const runs: DenoTest[] = [{ files: others, atOnce: areSlow ? null : FILES_AT_ONCE }];
+  if (longest.length > 0) runs.push({ files: longest, atOnce: 1 });
+  const ends = await Promise.all(
+    runs.map(({ files, atOnce }) =>
+      denoTest(server?.url ?? url ?? "", { files: [...args, ...files], atOnce })
+    ),
+  );
+  const summaries = ends.flatMap(({ summary }) => summary ?? []);
+  const code = ends.find(({ code }) => code !== 0)?.code ?? 0;
+  const sum = (count: "passed" | "failed" | "ignored") =>
+    summaries.reduce((total, summary) => total + summary[count], 0);
+  await say(
+    summaries.length < ends.length
+      ? `The tests on ${where} did not get to their end (exit code ${code}).`
+      : `Tests on ${where}: ${sum("passed")} passed, ${sum("failed")} failed, ${sum("ignored")} ignored`,
+  );
+  return code;
+}
+
+/**
+ * Most of what the tests ask of a disk is to make thousands of tables and to drop them. Those that measure, the slow
+ * ones, do so on a disk.
+ */
+function keepFilesInMemory(): void {
+  if (Deno.env.has("TMPDIR")) return;
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY_FOLDER);
+    if (bavail * bsize >= MEMORY_BYTES_MIN) Deno.env.set("TMPDIR", MEMORY_FOLDER);
+  } catch {
+    // This system has no such folder.
+  }
+}
+
+/** One process of `deno test`. */
+interface DenoTest {
+  /** Files, folders, and flags before them. */
+  readonly files: readonly string[];
+  /** How many files run at the same time; null for one after the other in one thread. */
+  readonly atOnce: number | null;
+}
+
+async function denoTest(
+  url: string,
+  { files, atOnce }: DenoTest,
+): Promise<{ code: number; summary: Summary | null }> {
   const child = new Deno.Command(Deno.execPath(), {
     // Types are checked by `deno task check`.
-    args: ["test", "--allow-all", "--no-check", ...parallel, ...args, ...files],
+    args: ["test", "--allow-all", "--no-check", ...(atOnce === null ? [] : ["--parallel"]), ...files],
     cwd: root,
     env: {
-      DATABASE_URL: server?.url ?? url ?? "",
-      DENO_JOBS: Deno.env.get("DENO_JOBS") ?? FILES_AT_ONCE,
+      DATABASE_URL: url,
+      DENO_JOBS: Deno.env.get("DENO_JOBS") ?? String(atOnce ?? 1),
       ...(Deno.stdout.isTerminal() && !Deno.noColor ? { FORCE_COLOR: "1" } : {}),
     },
     stdin: "null",
@@ -106,12 +159,7 @@ async function run(
   const { code } = await child.status;
   Deno.removeSignalListener("SIGTERM", pass);
   Deno.removeSignalListener("SIGINT", ignore);
-  await say(
-    summary === null
-      ? `The tests on ${where} did not get to their end (exit code ${code}).`
-      : `Tests on ${where}: ${summary.passed} passed, ${summary.failed} failed, ${summary.ignored} ignored`,
-  );
-  return code;
+  return { code, summary };
 }
 
 /** Writes the output on as it comes, reads the summary from its end, and tells for how long a slow test has run. */
@@ -141,8 +189,7 @@ async function testFiles(): Promise<string[]> {
     }
   };
   await walk("");
-  found.sort();
-  return [...found.filter((file) => LONGEST.test(file)), ...found.filter((file) => !LONGEST.test(file))];
+  return found.sort();
 }
 
 async function sayMissing(files: readonly string[]): Promise<void> {

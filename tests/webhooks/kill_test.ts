@@ -38,6 +38,8 @@ Deno.test("the leases of a killed process run out by themselves: a failing and a
   for (let number = 0; number < 3; number++) all.push(await site.record({ number }));
   all.push(...paid.slice(1));
   await site.untilState(ordered.id, "waiting", all.length);
+  await fails.until(2);
+  await hangs.until(1);
   // Both have a request under way now, which hangs, and which has some time left.
   await eventually(async () => (await leftMs(site)).every((ms) => ms > LEASE_MS - 1500), 30_000);
   killed.signal("SIGKILL");
