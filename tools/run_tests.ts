@@ -11,7 +11,7 @@
  * @module
  */
 import { statfsSync } from "node:fs";
-import { EMBEDDED_VERSIONS, startEmbedded } from "../embedded/mod.ts";
+import { EMBEDDED_VERSIONS, type EmbeddedPostgres, startEmbedded } from "../embedded/mod.ts";
 import { readSummary, type Summary } from "./test_summary.ts";
 
 /** What runs on every version: whatever talks to PostgreSQL. */
@@ -77,12 +77,7 @@ async function run(
   args: readonly string[],
 ): Promise<number> {
   const areSlow = [...files, ...args].some(isSlow);
-  if (!areSlow) keepFilesInMemory();
-  await using server = url !== undefined ? null : await startEmbedded({
-    ephemeral: true,
-    ...(version === undefined ? {} : { version }),
-    settings: { max_connections: "300" },
-  });
+  await using server = url !== undefined ? null : await startServer(version, areSlow);
   const where = server === null
     ? "the PostgreSQL of DATABASE_URL"
     : `PostgreSQL ${server.version} (embedded)`;
@@ -91,7 +86,7 @@ async function run(
   const others = files.filter((file) => !longest.includes(file));
   // The slow ones measure, so each has the machine for itself. Most others wait for other processes and for deadlines.
   const runs: DenoTest[] = [{ files: others, atOnce: areSlow ? null : FILES_AT_ONCE }];
-  if (longest.length > 0) runs.push({ files: longest, atOnce: 1 });
+  if (longest.length > 0) runs.push({ files: longest, atOnce: longest.length });
   const ends = await Promise.all(
     runs.map(({ files, atOnce }) =>
       denoTest(server?.url ?? url ?? "", { files: [...args, ...files], atOnce })
@@ -110,16 +105,30 @@ async function run(
 }
 
 /**
- * Most of what the tests ask of a disk is to make thousands of tables and to drop them. Those that measure, the slow
- * ones, do so on a disk.
+ * Starts the server of a run, its files in memory where there is room: most of what the tests ask of a disk is to make
+ * thousands of tables and to drop them. Those that measure, the slow ones, do so on a disk.
  */
-function keepFilesInMemory(): void {
-  if (Deno.env.has("TMPDIR")) return;
+async function startServer(version: string | undefined, areSlow: boolean): Promise<EmbeddedPostgres> {
+  const before = Deno.env.get("TMPDIR");
+  if (!areSlow && before === undefined && hasRoom(MEMORY_FOLDER)) Deno.env.set("TMPDIR", MEMORY_FOLDER);
   try {
-    const { bavail, bsize } = statfsSync(MEMORY_FOLDER);
-    if (bavail * bsize >= MEMORY_BYTES_MIN) Deno.env.set("TMPDIR", MEMORY_FOLDER);
+    return await startEmbedded({
+      ephemeral: true,
+      ...(version === undefined ? {} : { version }),
+      settings: { max_connections: "300" },
+    });
+  } finally {
+    // Deno lets nobody whose rights to read are listed read there, so the tests' own files are elsewhere.
+    if (before === undefined) Deno.env.delete("TMPDIR");
+  }
+}
+
+function hasRoom(folder: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize >= MEMORY_BYTES_MIN;
   } catch {
-    // This system has no such folder.
+    return false; // This system has no such folder.
   }
 }
 
