@@ -1,42 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { checkDigests, FILES, makeFiles } from "./demo_files.ts";
 import { descendants, Program } from "./program.ts";
-
-/** A folder with files of every awkward sort: empty, large, binary, no newline at the end, names with spaces. */
-async function makeFiles(parent?: string): Promise<string> {
-  const folder = await Deno.makeTempDir({
-    prefix: "files in a folder ",
-    ...(parent === undefined ? {} : { dir: parent }),
-  });
-  await Deno.chmod(folder, 0o755);
-  await Deno.mkdir(`${folder}/a folder/ü`, { recursive: true });
-  await Deno.writeTextFile(`${folder}/empty`, "");
-  await Deno.writeTextFile(`${folder}/a folder/one line`, "no newline");
-  await Deno.writeTextFile(`${folder}/a folder/ü/'quoted'.txt`, "a\nb\n");
-  for (const name of ["back\\slash", "new\nline", "return\r", "\\n"]) {
-    await Deno.writeTextFile(`${folder}/a folder/${name}`, "x\n");
-  }
-  const bytes = new Uint8Array(3 * 1024 * 1024);
-  for (let at = 0; at < bytes.length; at += 65536) crypto.getRandomValues(bytes.subarray(at, at + 65536));
-  await Deno.writeFile(`${folder}/large.bin`, bytes);
-  for (let index = 0; index < 30; index++) await Deno.writeTextFile(`${folder}/${index}.txt`, `${index}\n`);
-  return folder;
-}
-
-const FILES = 38;
-
-/** Asks the real `sha256sum` whether it agrees. */
-async function checkDigests(list: string): Promise<void> {
-  const child = new Deno.Command("sha256sum", {
-    args: ["--check", "--strict", "--quiet"],
-    stdin: "piped",
-    stderr: "piped",
-  }).spawn();
-  const writer = child.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(list));
-  await writer.close();
-  const { success, stderr } = await child.output();
-  assert(success, new TextDecoder().decode(stderr));
-}
 
 Deno.test("the demo's digests agree with sha256sum; it shows one retry, and leaves nothing behind", async () => {
   const folder = await makeFiles();
@@ -64,20 +28,6 @@ Deno.test("the demo's digests agree with sha256sum; it shows one retry, and leav
   }
 });
 
-Deno.test("two demos at once, from a path with spaces, do not disturb each other", async () => {
-  const folder = await makeFiles();
-  try {
-    const demos = [1, 2].map(() => new Program("demo", [".", "--list"], { cwd: folder }));
-    for (const demo of demos) {
-      await using running = demo;
-      assertEquals((await running.end()).code, 0, running.stderr);
-      await checkDigests(running.stdout);
-    }
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
-
 Deno.test("--keep leaves the worker and the database up until a signal", async () => {
   const folder = await makeFiles();
   try {
@@ -94,35 +44,6 @@ Deno.test("--keep leaves the worker and the database up until a signal", async (
     await Deno.remove(folder, { recursive: true });
   }
 });
-
-for (
-  const [when, printed, files] of [["PostgreSQL starts", "Starting", 1], ["jobs run", "25 %", 400]] as const
-) {
-  Deno.test(`Ctrl-C while ${when} ends the demo with 130, and nothing is left behind`, async () => {
-    const folder = await Deno.makeTempDir();
-    const temporary = await Deno.makeTempDir();
-    await Deno.chmod(temporary, 0o777);
-    for (let index = 0; index < files; index++) await Deno.writeTextFile(`${folder}/${index}`, `${index}`);
-    try {
-      // It depended on what was under way at that moment.
-      for (let attempt = 0; attempt < 3; attempt++) {
-        await using demo = new Program("demo", [folder], { env: { TMPDIR: temporary }, group: true });
-        await demo.until(printed, () => demo.stdout.includes(printed));
-        if (when === "PostgreSQL starts") {
-          await demo.until("initdb", () => [...Deno.readDirSync(temporary)].length > 0);
-        }
-        demo.interruptGroup();
-        assertEquals((await demo.end()).code, 130, demo.stderr);
-        assertEquals(demo.stderr, "");
-        assert(demo.stdout.endsWith("\nInterrupted.\n"), demo.stdout);
-        assertEquals([...Deno.readDirSync(temporary)], []);
-      }
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-      await Deno.remove(temporary, { recursive: true });
-    }
-  });
-}
 
 Deno.test("a second Ctrl-C ends the demo at once, and its database goes all the same", async () => {
   const folder = await makeFiles();
@@ -152,38 +73,6 @@ Deno.test("a second Ctrl-C ends the demo at once, and its database goes all the 
   }
 });
 
-Deno.test(
-  "an ordinary user's demo: files that can't be read are failures with a reason, and the exit code says so",
-  {
-    ignore: Deno.uid() !== 0,
-  },
-  async () => {
-    const folder = await makeFiles();
-    await Deno.writeTextFile(`${folder}/secret`, "mine");
-    await Deno.chmod(`${folder}/secret`, 0o000);
-    const { success } = await new Deno.Command("sh", {
-      args: ["-c", 'touch "$1/$(printf "\\377")"', "sh", folder],
-    })
-      .output();
-    assert(success);
-    const home = await Deno.makeTempDir();
-    try {
-      await using demo = new Program("demo", [folder], await asNobody(home));
-      assertEquals((await demo.end()).code, 1, demo.stdout + demo.stderr);
-      assertMatch(demo.stdout, /failures +2\n/);
-      assertMatch(demo.stdout, new RegExp(`files +${FILES + 2}\n`));
-      assertStringIncludes(
-        demo.stdout,
-        `${JSON.stringify(`${folder}/secret`)}: it can't be read by this user\n`,
-      );
-      assertStringIncludes(demo.stdout, `${JSON.stringify(`${folder}/\uFFFD`)}: its name is not UTF-8\n`);
-    } finally {
-      await Deno.remove(home, { recursive: true });
-      await Deno.remove(folder, { recursive: true });
-    }
-  },
-);
-
 Deno.test("a directory that begins with a dash follows --", async () => {
   const parent = await Deno.makeTempDir();
   await Deno.mkdir(`${parent}/--list`);
@@ -206,14 +95,6 @@ Deno.test("the demo names what it can't use, and helps", async () => {
 });
 
 /** An ordinary user with a home and a cache of its own. */
-async function asNobody(
-  home: string,
-): Promise<{ user: { uid: number; gid: number }; env: Record<string, string> }> {
-  const user = { uid: 65534, gid: 65534 };
-  await Deno.chown(home, user.uid, user.gid);
-  return { user, env: { HOME: home, DENO_DIR: `${home}/deno`, XDG_CACHE_HOME: "" } };
-}
-
 async function gone(pid: number): Promise<void> {
   const deadline = Date.now() + 15_000;
   const stat = () => Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "0 (gone) Z ");
