@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { WebhookVerificationError, WebhookVerifier } from "../../events/webhooks/verify.ts";
 import { pause } from "../conformance/eventually.ts";
 import type { JournalWriter } from "./journal.ts";
@@ -37,6 +37,8 @@ export class Receiver implements AsyncDisposable {
   readonly #verifiers = new Map<string, WebhookVerifier>();
   readonly #server: Server;
   readonly #under = new Set<Promise<void>>();
+  /** How many requests came on a connection. */
+  readonly #requests = new WeakMap<Socket, number>();
   #away = false;
   #wellNow = false;
 
@@ -85,6 +87,7 @@ export class Receiver implements AsyncDisposable {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#requests.set(request.socket, this.#requestsOn(request.socket) + 1);
     const answer = this.#wellNow ? "200" : this.#away ? "reset" : this.#random.weighted(ANSWERS).answer;
     const chunks: Uint8Array[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -102,11 +105,21 @@ export class Receiver implements AsyncDisposable {
     if (answer === "unasked") await this.#sayMore(request);
   }
 
-  /** Answers what nobody has asked: another answer on a connection whose one request is answered. */
+  /**
+   * Answers what nobody has asked: another answer on a connection all of whose requests are answered. While a later
+   * request is under way it would be an answer to that, by all that HTTP/1.1 says.
+   */
   async #sayMore({ socket }: IncomingMessage): Promise<void> {
     const text = this.#random.pick(UNASKED);
+    const requests = this.#requestsOn(socket);
     await pause(this.#random.integer(...UNASKED_MS));
-    if (!socket.destroyed) socket.write(text);
+    // What has arrived meanwhile is read first.
+    await pause(1);
+    if (!socket.destroyed && this.#requestsOn(socket) === requests) socket.write(text);
+  }
+
+  #requestsOn(socket: Socket): number {
+    return this.#requests.get(socket) ?? 0;
   }
 
   async #verify(name: string, request: IncomingMessage, body: Uint8Array): Promise<string> {
