@@ -84,4 +84,3 @@ async function asNobody(
   await Deno.chown(home, user.uid, user.gid);
   return { user, env: { HOME: home, DENO_DIR: `${home}/deno`, XDG_CACHE_HOME: "" } };
 }
-
