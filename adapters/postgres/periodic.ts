@@ -123,31 +123,21 @@ export async function readPeriodics(
 ): Promise<PeriodicRow[]> {
   if (names.length === 0) return [];
   const params = [arrayLiteral(names), String(withRuns)];
-  let found = byName(await database.query(READ, params));
+  // Of each periodic one row a run, or a single one without any.
+  const read = async () => Map.groupBy(await database.query(READ, params), ({ name }) => String(name));
+  let found = await read();
   if (found.size < new Set(names).size) {
     await database.query(MAKE, [params[0]!]);
-    found = byName(await database.query(READ, params));
+    found = await read();
   }
-  return [...found].map(([name, [row, ...others]]) => ({
+  return [...found].map(([name, rows]) => ({
     name,
-    lastTickMs: row.last_tick_ms === null ? null : Math.round(Number(row.last_tick_ms)),
-    currentJobId: row.current_job_id === null ? null : String(row.current_job_id),
-    sinceMs: Number(row.since_ms),
-    runs: [row, ...others].filter(({ run_job_id: id }) => id !== null).map(toRun),
-    nowMs: Number(row.now_ms),
+    lastTickMs: rows[0]!.last_tick_ms === null ? null : Math.round(Number(rows[0]!.last_tick_ms)),
+    currentJobId: rows[0]!.current_job_id === null ? null : String(rows[0]!.current_job_id),
+    sinceMs: Number(rows[0]!.since_ms),
+    runs: rows.filter(({ run_job_id: id }) => id !== null).map(toRun),
+    nowMs: Number(rows[0]!.now_ms),
   }));
-}
-
-/** The rows of each periodic, one a run, or a single one without any. */
-function byName(rows: readonly TxRow[]): Map<string, [TxRow, ...TxRow[]]> {
-  const found = new Map<string, [TxRow, ...TxRow[]]>();
-  for (const row of rows) {
-    const name = String(row.name);
-    const others = found.get(name);
-    if (others === undefined) found.set(name, [row]);
-    else others.push(row);
-  }
-  return found;
 }
 
 /** Takes a tick and enqueues its job; null when it was not taken. */
