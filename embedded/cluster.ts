@@ -105,12 +105,13 @@ async function initialise(cluster: Uninitialised, durable: boolean): Promise<Clu
     "--username=postgres",
     `--pwfile=${passwordFile}`,
     "--auth=scram-sha-256",
-    // Many iterations are for passwords that can be guessed. They would be a third of what a connection costs.
-    ...(parseInt(version) < 16 ? [] : ["--set=scram_iterations=1"]),
     "--encoding=UTF8",
     "--no-locale",
     "--no-instructions",
     ...(durable ? [] : ["--no-sync"]),
+    // Many iterations are for passwords that can be guessed, and a third of what a connection costs. A cluster that
+    // stays may get roles with such passwords.
+    ...(durable || parseInt(version) < 16 ? [] : ["--set=scram_iterations=1"]),
   ], { stdout: "piped", stderr: "piped" }).output().catch((error: Error) => {
     throw new EmbeddedPostgresError(`Cannot run ${binaries}/bin/initdb: ${error.message}`, { cause: error });
   });
