@@ -39,8 +39,8 @@ async function withSchemas(
   }
 }
 
-Deno.test("eight processes migrate and start at the same moment, 8 times over: each step once, no errors", async () => {
-  await withSchemas(8, async ({ url, sql, schemas }) => {
+Deno.test("eight processes migrate and start at the same moment, 20 times over: each step once, no errors", async () => {
+  await withSchemas(20, async ({ url, sql, schemas }) => {
     const config = JSON.stringify({ url, schemas, at: Date.now() + 3500, everyMs: 150 });
     const programs = Array.from(
       { length: 8 },

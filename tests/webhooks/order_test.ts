@@ -50,7 +50,7 @@ Deno.test("an ordered endpoint gets events in the order in which they were recor
   await using receiver = new Receiver();
   const { id } = await site.endpoint(receiver.url, { ordered: true });
   await site.endpoint(receiver.url + "/any");
-  const count = 60;
+  const count = 150;
   const recorders = site.processes.map(({ runtime }) => runtime.recorder);
   for (let number = 0; number < count; number++) {
     await recorders[number % recorders.length]!.record({
