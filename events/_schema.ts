@@ -147,20 +147,32 @@ const DISTRUST_MARKS = wakeRelayIf(`(
 
 /**
  * Data that can't be read as text, for it has more than PostgreSQL's 1 GB, would hold up every relay: 74 KB of `1e131071`
- * are enough. Whoever writes it is refused instead. Small data is let through without a look at its text, and so is what
- * was fanned out: only an insert pays for it.
+ * are enough. Whoever writes it is refused instead. Small data is let through without a look at its text. A trigger, for a
+ * CHECK is prepared for each statement that writes to the table, also for those that leave the data alone.
  */
 const BOUND_DATA = `
-alter table {schema}.outbox add constraint outbox_data_within_64_mib check (
-  case
-    when fanned_out_at is not null then true
-    when pg_catalog.pg_column_size(data) operator(pg_catalog.<=) 1000
-      and pg_catalog.pg_column_compression(data) is null then true
-    else pg_catalog.octet_length(data::pg_catalog.text) operator(pg_catalog.<=) 67108864
-  end
-) not valid`;
+create function {schema}.bound_data() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $body$
+begin
+  if octet_length(new.data::text) > 67108864 then
+    raise exception 'The data of this event has more than 64 MiB as text'
+      using errcode = 'check_violation', schema = tg_table_schema, table = 'outbox', column = 'data',
+        constraint = 'outbox_data_within_64_mib';
+  end if;
+  return new;
+end
+$body$;
 
-const UNBOUND_DATA = "alter table {schema}.outbox drop constraint outbox_data_within_64_mib";
+create trigger bound_data before insert or update of data on {schema}.outbox
+  for each row when (
+    pg_catalog.pg_column_size(new.data) operator(pg_catalog.>) 1000
+      or pg_catalog.pg_column_compression(new.data) is not null
+  )
+  execute function {schema}.bound_data()`;
+
+const UNBOUND_DATA = `
+drop trigger bound_data on {schema}.outbox;
+drop function {schema}.bound_data()`;
 
 const STEPS: readonly MigrationStep[] = [
   { version: 1, name: "create outbox", up: CREATE_OUTBOX, down: DROP_OUTBOX },

@@ -30,7 +30,7 @@ Deno.test("data whose text PostgreSQL can't make is refused where it is written,
   const insert = (id: number, numbers: string[]) =>
     bus.sql.unsafe(`insert into ${schema}.doc values ($1, $2::text::jsonb)`, [id, `[${numbers.join()}]`]);
   // 5 KB of JSON are 78 MB of text; 12 MB of control characters are 72.
-  await assertRejects(() => insert(1, Array(600).fill("1e131071")), Error, "outbox_data_within_64_mib");
+  await assertRejects(() => insert(1, Array(600).fill("1e131071")), Error, "more than 64 MiB as text");
   await assertRejects(
     () =>
       bus.sql.unsafe(
@@ -38,7 +38,7 @@ Deno.test("data whose text PostgreSQL can't make is refused where it is written,
         select 'order.changed', 'x', to_jsonb(repeat(chr(1), 12000000))`,
       ),
     Error,
-    "outbox_data_within_64_mib",
+    "more than 64 MiB as text",
   );
   await insert(2, ["1e300", "1"]);
   await assertDelivered();
