@@ -25,7 +25,18 @@ Exit code 1: a rule was broken. The report names it with the job and its history
 const SHOWN = 10;
 const HISTORY_SHOWN = 40;
 
+/**
+ * The application's own transactions are the driver's, which throws outside of any promise when their session ends, as the
+ * guide says: an application listens for it.
+ */
+function listenForTheDriver(): void {
+  addEventListener("error", (event) => {
+    if (/\/postgres\/.*connection\.js/.test(event.error?.stack ?? "")) event.preventDefault();
+  });
+}
+
 async function main(): Promise<number> {
+  listenForTheDriver();
   const { values } = parseArgs({
     args: Deno.args,
     options: {
