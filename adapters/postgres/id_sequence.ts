@@ -1,5 +1,6 @@
-import { IdSequenceBehindError, RefusedValueError } from "../../ports/errors.ts";
+import { IdSequenceBehindError, RefusedValueError, StatementTimeoutError } from "../../ports/errors.ts";
 import { errorText } from "../../ports/error_text.ts";
+import { isOutage } from "../../ports/in_halves.ts";
 import type { Log } from "../../ports/log.ts";
 import type { PostgresDatabase } from "./database.ts";
 
@@ -33,9 +34,43 @@ export class IdSequence {
     this.#log = log;
   }
 
-  /** Moves the sequence ahead of the ids in use, if it is behind them. True: no id is taken twice from now on. */
-  async mend(): Promise<boolean> {
-    const name = `${this.#database.quotedSchema}.job_id_seq`;
+  /** Moves the sequence ahead of the ids in use, if it is behind them. What keeps it from that is logged. */
+  async mend(): Promise<void> {
+    await this.#mend().catch((error) => this.#logFault(null, error));
+  }
+
+  /**
+   * Runs an insert that stands alone, and once more when its id was taken and the sequence is now ahead.
+   *
+   * @throws {IdSequenceBehindError} it could not be moved, or what an outage throws meanwhile.
+   */
+  async guard<T>(insert: () => Promise<T>): Promise<T> {
+    try {
+      return await insert();
+    } catch (error) {
+      if (!isIdTaken(error)) throw error;
+      if (!await this.#mend()) throw this.#behind(false, error);
+      return await insert();
+    }
+  }
+
+  /**
+   * Runs an insert in a caller's transaction, which an id that is taken has ended.
+   *
+   * @throws {IdSequenceBehindError} the id was taken; the sequence is ahead now, or can't be moved. Or what an outage throws
+   * meanwhile.
+   */
+  async guardIn<T>(insert: () => Promise<T>): Promise<T> {
+    try {
+      return await insert();
+    } catch (error) {
+      throw isIdTaken(error) ? this.#behind(await this.#mend(), error) : error;
+    }
+  }
+
+  /** Whether no id is taken twice from now on. */
+  async #mend(): Promise<boolean> {
+    const name = this.#name;
     let ahead: string | null = null;
     try {
       const [behind] = await this.#database.query(BEHIND);
@@ -49,48 +84,30 @@ export class IdSequence {
       });
       return true;
     } catch (error) {
-      const remedy = ahead === null
-        ? "compare it with the highest id"
-        : `run select setval('${name}', ${ahead})`;
-      this.#log.error("the sequence of the jobs' ids can't be checked or moved ahead of the ids in use", {
-        sequence: name,
-        remedy,
-        error: errorText(error),
-      });
+      // It may well be moved the next time.
+      if (isOutage(error) || error instanceof StatementTimeoutError) throw error;
+      this.#logFault(ahead, error);
       return false;
     }
   }
 
-  /**
-   * Runs an insert that stands alone, and once more when its id was taken and the sequence is now ahead.
-   *
-   * @throws {IdSequenceBehindError} it could not be moved.
-   */
-  async guard<T>(insert: () => Promise<T>): Promise<T> {
-    try {
-      return await insert();
-    } catch (error) {
-      if (!isIdTaken(error)) throw error;
-      if (!await this.mend()) throw this.#behind(false, error);
-      return await insert();
-    }
+  #logFault(ahead: string | null, error: unknown): void {
+    const remedy = ahead === null
+      ? "compare it with the highest id"
+      : `run select setval('${this.#name}', ${ahead})`;
+    this.#log.error("the sequence of the jobs' ids can't be checked or moved ahead of the ids in use", {
+      sequence: this.#name,
+      remedy,
+      error: errorText(error),
+    });
   }
 
-  /**
-   * Runs an insert in a caller's transaction, which an id that is taken has ended.
-   *
-   * @throws {IdSequenceBehindError} the id was taken; the sequence is ahead now, or can't be moved.
-   */
-  async guardIn<T>(insert: () => Promise<T>): Promise<T> {
-    try {
-      return await insert();
-    } catch (error) {
-      throw isIdTaken(error) ? this.#behind(await this.mend(), error) : error;
-    }
+  get #name(): string {
+    return `${this.#database.quotedSchema}.job_id_seq`;
   }
 
   #behind(isMended: boolean, cause: unknown): IdSequenceBehindError {
-    return new IdSequenceBehindError(`${this.#database.quotedSchema}.job_id_seq`, isMended, { cause });
+    return new IdSequenceBehindError(this.#name, isMended, { cause });
   }
 }
 

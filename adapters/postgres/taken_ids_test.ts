@@ -1,7 +1,7 @@
 /** What logical replication or a restore of the tables alone leaves: a sequence behind the ids that are in use. */
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
-import { IdSequenceBehindError } from "../../ports/errors.ts";
-import { back, newJob, type StoreFixture, withStore } from "./fixture_test.ts";
+import { IdSequenceBehindError, StatementTimeoutError } from "../../ports/errors.ts";
+import { back, gate, newJob, type StoreFixture, withStore } from "./fixture_test.ts";
 
 type Store = StoreFixture["store"];
 
@@ -126,6 +126,32 @@ Deno.test("in a caller's transaction that is a typed error, and the next transac
     assertStringIncludes(error.message, `${store.database.quotedSchema}.job_id_seq`);
     assertEquals((await enqueue()).length, 1);
   }));
+
+Deno.test("an outage while the sequence should be moved is told as such, and the next enqueue moves it", () =>
+  withStore(async ({ store }) => {
+    await store.insert([newJob(), newJob(), newJob()]);
+    await setSequence(store, 1);
+    const locked = gate();
+    const done = gate();
+    const locking = store.database.transaction(async (tx) => {
+      await tx.unsafe(`lock table ${store.database.quotedSchema}.job_history in access exclusive mode`, []);
+      locked.open();
+      await done.opened;
+    });
+    try {
+      await locked.opened;
+      await assertRejects(() => store.insert([newJob()]), StatementTimeoutError);
+      await assertRejects(
+        () => store.database.transaction((tx) => store.insert([newJob()], tx)),
+        StatementTimeoutError,
+      );
+    } finally {
+      done.open();
+      await locking;
+    }
+    await setSequence(store, 1);
+    assert(Number((await store.insert([newJob()]))[0]!.id) > 3);
+  }, { statementTimeoutMs: 1000 }));
 
 Deno.test("a store that opens moves the sequence ahead of the ids in use, and says so", async () => {
   const lines: string[] = [];
