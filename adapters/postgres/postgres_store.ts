@@ -163,7 +163,7 @@ export class PostgresStore implements Store {
       : beside(sizes.patient, STEADY_PLANS, { ...workBounds, lockTimeoutMs: PATIENT_LOCK_MS });
     this.#patient = new PatientStatements({
       database: this.#waiting ?? this.database,
-      isBrief: this.#waiting !== null && (options.preparedStatements ?? true),
+      isBrief: this.#waiting !== null && !this.database.isPooled,
       maxMs: workBounds.lockTimeoutMs,
     });
     // A heartbeat that had to wait for a connection would look like a dead process.

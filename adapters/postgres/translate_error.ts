@@ -26,6 +26,19 @@ const CONNECTION_CODES: ReadonlySet<string> = new Set([
   "EACCES",
 ]);
 
+/** Codes that mean that the server could not prove who it is. */
+const CERTIFICATE_CODES: ReadonlySet<string> = new Set([
+  "CERT_HAS_EXPIRED",
+  "CERT_NOT_YET_VALID",
+  "CERT_UNTRUSTED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+]);
+
 /** What a person can do about errors that no retry mends, by SQLSTATE. */
 const REMEDIES: Readonly<Record<string, string>> = {
   "28P01": "check the user and the password in the database URL",
@@ -122,6 +135,13 @@ export function translateError(error: unknown, context?: StatementContext): Erro
   if (CONNECTION_CODES.has(code)) {
     return new DatabaseUnavailableError(`Cannot reach the database: ${error.message || code}`, cause);
   }
+  if (CERTIFICATE_CODES.has(code)) {
+    return new DatabaseUnavailableError(
+      `Cannot verify the database's server: ${error.message}: name its CA's certificate in DENO_CERT, and the server by ` +
+        `the name in its own`,
+      cause,
+    );
+  }
   if (!/^[0-9A-Z]{5}$/.test(code)) return error;
   const text = `${error.message} (SQLSTATE ${code})`;
   switch (code.slice(0, 2)) {
@@ -132,7 +152,10 @@ export function translateError(error: unknown, context?: StatementContext): Erro
       return new RefusedValueError(code, `The database refused a value: ${text}`, cause);
     case "08":
       if (error.message.includes("startup parameter")) {
-        return new Error(`${text}: behind a pooler such as PgBouncer pass preparedStatements: false`, cause);
+        return new Error(
+          `${text}: behind a pooler such as PgBouncer pass preparedStatements: false, and no options in the URL`,
+          cause,
+        );
       }
       return new DatabaseUnavailableError(`The connection to the database broke: ${text}`, cause);
     case "57":
