@@ -2,6 +2,7 @@ import type {
   ChannelObserver,
   ChannelSubscription,
   Database,
+  MigrateOptions,
   MigrationStep,
   Transaction,
   TransactionOptions,
@@ -18,7 +19,7 @@ import { readConnectionUrl } from "./connection_url.ts";
 import { Contact } from "./contact.ts";
 import { channelName, checkSchemaName, substitute } from "./identifiers.ts";
 import { Listener } from "./listener.ts";
-import { migrate, migrateDown, migratedTo } from "./migrate.ts";
+import { checkMigrated, migrate, migrateDown, migratedTo } from "./migrate.ts";
 import {
   boundParameters,
   type Bounds,
@@ -216,12 +217,23 @@ export class PostgresDatabase implements Database {
   }
 
   /**
-   * Brings the tables of one part to its newest step. Idempotent, and safe when many processes do it at once.
+   * Brings the tables of one part to its newest step. Idempotent, and safe when many processes do it at once. Newer
+   * tables are left alone.
    *
-   * @throws {SchemaVersionError} the schema is newer than the steps.
+   * @throws {BreakingMigrationError} a breaking step is due, and was not asked for; nothing was done.
+   * @throws {SchemaVersionError} the tables are newer, and programs with these steps can't go on with them.
    */
-  migrate(name: string, steps: readonly MigrationStep[]): Promise<void> {
-    return migrate(this, name, steps);
+  migrate(name: string, steps: readonly MigrationStep[], options?: MigrateOptions): Promise<void> {
+    return migrate(this, name, steps, options);
+  }
+
+  /**
+   * Checks that a program with these steps can work on the tables of one part. Says so in the log where they are newer.
+   *
+   * @throws {SchemaVersionError} it can't.
+   */
+  checkMigrated(name: string, steps: readonly MigrationStep[]): Promise<void> {
+    return checkMigrated(this, name, steps);
   }
 
   /** Takes the tables of one part back to a version, 0 by default. What they held is lost. */

@@ -4,7 +4,7 @@ import {
   StatementTimeoutError,
   TransactionConflictError,
 } from "../../ports/errors.ts";
-import { PROTOCOL_TOO_OLD, protocolTooOld } from "./protocol.ts";
+import { PART_TOO_OLD, partTooOld, PROTOCOL_TOO_OLD, protocolTooOld } from "./protocol.ts";
 import type { Bounds } from "./session.ts";
 
 /** Codes of the driver and of the operating system that mean that a connection could not be made or broke. */
@@ -131,6 +131,7 @@ export function translateError(error: unknown, context?: StatementContext): Erro
   const code = codeOf(error);
   if (code === null) return error;
   if (code === PROTOCOL_TOO_OLD) return protocolTooOld(error);
+  if (code === PART_TOO_OLD) return partTooOld(error);
   const cause = { cause: error };
   if (CONNECTION_CODES.has(code)) {
     return new DatabaseUnavailableError(`Cannot reach the database: ${error.message || code}`, cause);
