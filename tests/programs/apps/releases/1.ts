@@ -1,3 +1,4 @@
-import { release } from "./release.ts";
+import { type Application, release } from "./release.ts";
 
-export default release({ number: 1, steps: 1, kinds: ["stock.count"] });
+const application: Application = release({ number: 1, steps: 1, kinds: ["stock.count"] });
+export default application;

@@ -1,3 +1,4 @@
-import { release } from "./release.ts";
+import { type Application, release } from "./release.ts";
 
-export default release({ number: 2, steps: 2, kinds: ["stock.count", "stock.recount"] });
+const application: Application = release({ number: 2, steps: 2, kinds: ["stock.count", "stock.recount"] });
+export default application;

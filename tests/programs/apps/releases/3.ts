@@ -1,3 +1,4 @@
-import { release } from "./release.ts";
+import { type Application, release } from "./release.ts";
 
-export default release({ number: 3, steps: 3, kinds: ["stock.recount"] });
+const application: Application = release({ number: 3, steps: 3, kinds: ["stock.recount"] });
+export default application;

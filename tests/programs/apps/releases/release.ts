@@ -10,6 +10,9 @@ export interface Release {
   readonly kinds: readonly string[];
 }
 
+/** What the module of a release exports. */
+export type Application = CompositionInput & { readonly settings?: Partial<Settings> };
+
 /** Releases before 2 read the column that the last step drops. */
 const STEPS: readonly MigrationStep[] = [
   {
@@ -34,9 +37,7 @@ const STEPS: readonly MigrationStep[] = [
 ];
 
 /** One release of an application whose tables and kinds change. */
-export function release(
-  { number, steps, kinds }: Release,
-): CompositionInput & { readonly settings?: Partial<Settings> } {
+export function release({ number, steps, kinds }: Release): Application {
   return {
     registrars: [{
       kinds: kinds.map((name): Kind => ({
