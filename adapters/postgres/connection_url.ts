@@ -72,7 +72,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 
 /**
  * Reads a database's URL as hosts of databases hand it out. What it asks for is done or refused; nothing is passed over, for
- * a misspelt `sslmode` would send the password in the clear.
+ * a misspelt `sslmode` would leave the connection in the clear.
  *
  * @throws {InvalidOptionError} it is no such URL, or asks for something that can't be had. No value of it is shown that
  * could be a secret.
@@ -121,8 +121,9 @@ function checkedParameters(url: URL): Parameters {
   const given = new Map<string, string>();
   for (const [name, value] of url.searchParams) {
     const option = `the parameter ${name} of url`;
-    const elsewhere = ELSEWHERE[name];
-    if (elsewhere !== undefined) throw new InvalidOptionError(option, "(not shown)", elsewhere);
+    if (Object.hasOwn(ELSEWHERE, name)) {
+      throw new InvalidOptionError(option, "(not shown)", ELSEWHERE[name]!);
+    }
     if (!Object.hasOwn(KNOWN, name)) {
       throw new InvalidOptionError(
         option,

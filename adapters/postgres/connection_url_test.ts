@@ -62,6 +62,7 @@ const REFUSED: readonly [parameters: string, ...says: string[]][] = [
   ["connect_timeout=0", "the parameter connect_timeout", "seconds"],
   ["connection_limit=1", "the parameter connection_limit", "poolSize"],
   ["schema=public", "the parameter schema", "--schema"],
+  ["constructor=1", "the parameter constructor", "one of"],
   ["statement_timeout=0", "the parameter statement_timeout", "statementTimeoutMs"],
   ["default_transaction_isolation=serializable", "default_transaction_isolation", "options=-c%20name=value"],
 ];
