@@ -49,12 +49,12 @@ import {
   guardLog,
   type Log,
   type LostThread,
+  type MigrateOptions,
   type PartMigrations,
   type Parts,
   type Recorder,
   type Registrar,
   type RegistrarInput,
-  SchemaVersionError,
   type Service,
 } from "./ports/mod.ts";
 import {
@@ -131,9 +131,13 @@ export interface PostgresRuntime extends RecordingRuntime {
   readonly events: Events;
   /**
    * Brings the tables of jobs, events and registrars to this program's version. Idempotent, and safe when many
-   * processes do it at once.
+   * processes do it at once. Breaking steps, with which older programs can't go on, are made when `breaking` asks for
+   * them.
+   *
+   * @throws {BreakingMigrationError} a breaking step is due, and was not asked for; that part was left as it is.
+   * @throws {SchemaVersionError} tables are newer, and this program can't go on with them.
    */
-  migrate(): Promise<void>;
+  migrate(options?: MigrateOptions): Promise<void>;
 }
 
 /**
@@ -166,7 +170,7 @@ export function createRuntime(options: CreateRuntimeOptions): PostgresRuntime {
   const runtime: WorkingRuntime = buildRuntime({
     ...only(options, BUILD_KEYS),
     registrars: usesEvents(registrars) ? [...registrars, outbox.registrar] : registrars,
-    services: [tablesOf(() => parts(), database, store.database.schema), outbox],
+    services: [tablesOf(() => parts(), database), outbox],
     store,
     executor,
     schedule: cronerSchedule,
@@ -187,10 +191,11 @@ export function createRuntime(options: CreateRuntimeOptions): PostgresRuntime {
     database,
     recorder: outbox.recorder,
     events: outbox as Events,
-    migrate: async () => {
-      await store.migrate();
+    migrate: async (options: MigrateOptions = {}) => {
+      checkKeys("the options of migrate", options, ["breaking"]);
+      await store.migrate(options);
       for (const { part, steps } of [OUTBOX, ...composition.migrations.values()]) {
-        await database.migrate(part, steps);
+        await database.migrate(part, steps, options);
       }
     },
   });
@@ -257,14 +262,11 @@ function usesEvents(registrars: readonly Registrar[]): boolean {
   );
 }
 
-/** Checks at the start that the tables of all parts are at this program's version. */
-function tablesOf(parts: () => readonly PartMigrations[], database: Database, schema: string): Service {
+/** Checks at the start that the tables of all parts are such as this program can work on. */
+function tablesOf(parts: () => readonly PartMigrations[], database: Database): Service {
   return {
     open: async () => {
-      for (const { part, steps } of parts()) {
-        const found = await database.migratedTo(part);
-        if (found !== steps.length) throw new SchemaVersionError(`${schema} (${part})`, found, steps.length);
-      }
+      for (const { part, steps } of parts()) await database.checkMigrated(part, steps);
     },
     start: () => Promise.resolve(),
     stop: () => Promise.resolve(),

@@ -14,10 +14,25 @@ export interface MigrationStep {
   /** The statements that undo it. */
   readonly down: string;
   /**
+   * The lowest version of this part whose programs can go on once this step is made, at most the step's own. From then on
+   * programs of a lower one don't start, and those that work already claim nothing more. Default: all can.
+   */
+  readonly leastVersion?: number;
+  /**
    * The lowest protocol of the programs that can go on once this step is made. Older processes claim nothing more from
    * then on. Default: all can.
    */
   readonly leastProtocol?: number;
+}
+
+/** How a part's tables are brought to their newest step. */
+export interface MigrateOptions {
+  /**
+   * Whether to make breaking steps too: those with which some older programs can't go on, since they raise
+   * `leastVersion` or `leastProtocol`. The first steps of a part are no such, for nobody uses its tables yet. Default
+   * false: where a breaking step is due nothing is made.
+   */
+  readonly breaking?: boolean;
 }
 
 /** A transaction that {@linkcode Database.transaction} began. */
@@ -76,11 +91,21 @@ export interface Database {
   notify(channel: string, payload: string): Promise<void>;
 
   /**
-   * Brings the tables of one part to its newest step. Idempotent, and safe when many processes do it at once.
+   * Brings the tables of one part to its newest step. Idempotent, and safe when many processes do it at once. Newer
+   * tables are left alone.
    *
-   * @throws {SchemaVersionError} the schema is newer than the steps.
+   * @throws {BreakingMigrationError} a breaking step is due, and was not asked for; nothing was done.
+   * @throws {SchemaVersionError} the tables are newer, and programs with these steps can't go on with them.
    */
-  migrate(name: string, steps: readonly MigrationStep[]): Promise<void>;
+  migrate(name: string, steps: readonly MigrationStep[], options?: MigrateOptions): Promise<void>;
+
+  /**
+   * Checks that a program with these steps can work on the tables of one part: they have them all, and none that it
+   * can't go on with. Says so in the log where they are newer.
+   *
+   * @throws {SchemaVersionError} it can't.
+   */
+  checkMigrated(name: string, steps: readonly MigrationStep[]): Promise<void>;
 
   /** The version that the tables of one part are at; 0 when there are none. */
   migratedTo(name: string): Promise<number>;

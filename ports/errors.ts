@@ -445,7 +445,7 @@ export function sqlStateOf(error: unknown): string | null {
 /** How many causes of causes are looked at. */
 const CAUSES_MAX = 5;
 
-/** The database's schema is not the one that this program needs. */
+/** The database's schema is not one that this program can work on. */
 export class SchemaVersionError extends Error {
   /** The name of the class. */
   override readonly name = "SchemaVersionError";
@@ -455,15 +455,37 @@ export class SchemaVersionError extends Error {
   readonly needed: number;
 
   /** Says which one must change. */
-  constructor(name: string, found: number, needed: number) {
+  constructor(name: string, found: number, needed: number, options?: ErrorOptions) {
     const remedy = found < needed
-      ? "run migrate() or the migrate program (for webhooks with --webhooks) first"
-      : "this program is older than the database's schema, deploy a newer one";
+      ? "run migrate(), the migrate program (for webhooks with --webhooks) or the worker program with --migrate first"
+      : "older programs can't go on with the newer steps: deploy a newer one, or take the steps back with the program " +
+        "that made them";
     super(
       `Cannot start on schema ${name}: it is at version ${found}, this program needs ${needed}: ${remedy}`,
+      options,
     );
     this.found = found;
     this.needed = needed;
+  }
+}
+
+/** A step of a migration is due with which older programs can't go on, and nobody asked for it. */
+export class BreakingMigrationError extends Error {
+  /** The name of the class. */
+  override readonly name = "BreakingMigrationError";
+  /** The part whose tables the step changes. */
+  readonly part: string;
+  /** The step's version. */
+  readonly version: number;
+
+  /** Names the step and says how to ask for it. */
+  constructor(part: string, version: number, step: string) {
+    super(
+      `Cannot make step ${version} (${step}) of ${part} unasked: older programs can't go on with it: when they may stop, ` +
+        `start the worker program with --migrate, run the migrate program, or call migrate({ breaking: true })`,
+    );
+    this.part = part;
+    this.version = version;
   }
 }
 

@@ -78,6 +78,7 @@ export interface Store {
    * Records this process, under an id of its own that is never used again.
    *
    * @throws {ProtocolTooOldError} a newer program requires a higher protocol.
+   * @throws {SchemaVersionError} a newer program requires that more steps of a part are known.
    */
   register(owner: Owner): Promise<void>;
 
@@ -321,6 +322,8 @@ export interface Owner {
   readonly queues: readonly string[];
   /** The protocol that it speaks. Default that of this program. */
   readonly protocol?: number;
+  /** The parts whose tables it works on, and the version that it knows of each. Default none. */
+  readonly parts?: Readonly<Record<string, number>>;
 }
 
 /** What a process declares, as far as it concerns who enqueues. */
@@ -351,8 +354,8 @@ export interface Requests {
 export interface Beat extends Requests {
   /** False when this process was rescued meanwhile: it must start no more jobs and register anew. */
   readonly alive: boolean;
-  /** The lowest protocol that may claim when this process's is below it: it gets no more jobs. Otherwise null. */
-  readonly outdatedBy: number | null;
+  /** What is required of programs and this one lacks, for people: it gets no more jobs. Otherwise null. */
+  readonly outdatedBy: string | null;
   /** The store's clock, ms since the epoch. */
   readonly nowMs: number;
   /** Every process with the value of its last heartbeat, which changes at each. */

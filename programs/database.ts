@@ -1,5 +1,6 @@
 import { type EmbeddedPostgres, startEmbedded } from "../embedded/mod.ts";
 import type { Log } from "../ports/mod.ts";
+import { type Arguments, UsageError } from "./arguments.ts";
 
 /** The database that a program works on. */
 export interface ProgramDatabase extends AsyncDisposable {
@@ -9,13 +10,30 @@ export interface ProgramDatabase extends AsyncDisposable {
   readonly shown: string;
 }
 
-/** The database of `DATABASE_URL`, or the embedded PostgreSQL under `.millrace/`, which is started for it. */
-export async function programDatabase(log: Log): Promise<ProgramDatabase> {
+/** The flag without which no program starts a database: in production an empty one would be worse than none. */
+export const EMBEDDED_FLAG = "embedded";
+
+/** What `--help` says of it. */
+export const EMBEDDED_HELP =
+  `--embedded       where DATABASE_URL is not set, start an embedded PostgreSQL under .millrace/: for development`;
+
+/**
+ * The database of `DATABASE_URL`; where that is not set and `--embedded` is given, the embedded PostgreSQL under
+ * `.millrace/`, which is started for it.
+ *
+ * @throws {UsageError} there is neither.
+ */
+export async function programDatabase(given: Arguments, log: Log): Promise<ProgramDatabase> {
   const url = Deno.env.get("DATABASE_URL");
   if (url !== undefined && url !== "") {
     const shown = `DATABASE_URL (${withoutPassword(url)})`;
     log.info("database", { database: shown });
     return { url, shown, [Symbol.asyncDispose]: () => Promise.resolve() };
+  }
+  if (!given.flags.has(EMBEDDED_FLAG)) {
+    throw new UsageError(
+      "There is no database: expected DATABASE_URL to be set, or --embedded, which starts a PostgreSQL under .millrace/",
+    );
   }
   const server: EmbeddedPostgres = await startEmbedded({ log });
   const shown = `embedded PostgreSQL ${server.version} in ${server.directory}, for DATABASE_URL is not set`;

@@ -9,7 +9,7 @@ import { OUTBOX } from "../events/mod.ts";
 import { WEBHOOKS } from "../events/webhooks/mod.ts";
 import type { PartMigrations } from "../ports/mod.ts";
 import { type Arguments, integerOption, parseArguments, UsageError } from "./arguments.ts";
-import { programDatabase } from "./database.ts";
+import { EMBEDDED_FLAG, EMBEDDED_HELP, programDatabase } from "./database.ts";
 import { programLog, writeError, writeOut } from "./output.ts";
 import { schemaOption } from "./schema_option.ts";
 
@@ -18,14 +18,15 @@ const HELP = `Brings Millrace's tables, of jobs and of events, to the version of
 Usage: deno task migrate [OPTIONS]
        deno run -A jsr:@millrace/millrace/migrate [OPTIONS]
 
-The database is that of DATABASE_URL; without it an embedded PostgreSQL is started under .millrace/. Safe to run at
-any time, and by many at once: the tables are made or changed by one of them, the others wait. Standard output is one
-JSON object a line (with --print-sql the SQL), mistakes are told on standard error.
+The database is that of DATABASE_URL. Safe to run by many at once: the tables are made or changed by one of them, the
+others wait. All steps are made, those too that older programs can't go on with; newer tables are left alone. Standard
+output is one JSON object a line (with --print-sql the SQL), mistakes are told on standard error.
 
   --schema NAME    the schema of the tables (default millrace)
   --down N         take the tables of jobs back to version N, which is at most the one they are at; the jobs are lost.
                    0 removes the tables of events and webhooks too, and all that is in them
   --webhooks       make the tables of webhooks too, which only programs with webhooks need
+  ${EMBEDDED_HELP}
   --print-sql      print the SQL and change nothing; with --down 0 the SQL that removes them
   --help           this text
 
@@ -34,6 +35,8 @@ Exit codes: 0 done; 1 failed; 2 the command line is wrong.
 
 const VERSION_MAX = 10_000;
 const SCHEMA_DEFAULT = "millrace";
+/** Whoever runs this program asks for the breaking steps too. */
+const ALL = { breaking: true };
 
 async function migrate(given: Arguments): Promise<void> {
   const schema = schemaOption(given) ?? SCHEMA_DEFAULT;
@@ -51,14 +54,14 @@ async function migrate(given: Arguments): Promise<void> {
     );
   }
   const log = programLog();
-  await using database = await programDatabase(log);
+  await using database = await programDatabase(given, log);
   const store = createPostgresStore({ url: database.url, schema, log });
   try {
     const version = () => store.database.migratedTo(JOBS_PART);
     const from = await version();
     if (down === undefined) {
-      await store.migrate();
-      for (const { part, steps } of partsOf(given)) await store.database.migrate(part, steps);
+      await store.migrate(ALL);
+      for (const { part, steps } of partsOf(given)) await store.database.migrate(part, steps, ALL);
     } else {
       checkDown(schema, from, down);
       for (const { part, steps } of down === 0 ? [WEBHOOKS, OUTBOX] : []) {
@@ -87,7 +90,7 @@ async function main(): Promise<number> {
   try {
     const given = parseArguments(Deno.args, {
       values: ["schema", "down"],
-      flags: ["print-sql", "webhooks"],
+      flags: ["print-sql", "webhooks", EMBEDDED_FLAG],
       words: 0,
     });
     if (given.flags.has("help")) writeOut(HELP);

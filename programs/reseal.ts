@@ -7,7 +7,7 @@
 import { createRuntime } from "../mod.ts";
 import { Webhooks } from "../events/webhooks/mod.ts";
 import { type Arguments, parseArguments, UsageError } from "./arguments.ts";
-import { programDatabase } from "./database.ts";
+import { EMBEDDED_FLAG, EMBEDDED_HELP, programDatabase } from "./database.ts";
 import { programLog, writeError, writeOut } from "./output.ts";
 import { schemaOption } from "./schema_option.ts";
 
@@ -17,9 +17,10 @@ Usage: deno task webhooks:reseal [OPTIONS]
        deno run -A jsr:@millrace/millrace/webhooks/reseal [OPTIONS]
 
 To replace a key: set MILLRACE_SECRET_KEY to "NEW,OLD" in every process, run this, and then set it to "NEW". The database
-is that of DATABASE_URL; without it an embedded PostgreSQL is started under .millrace/. Safe to run at any time and again.
+is that of DATABASE_URL. Safe to run at any time and again.
 
   --schema NAME    the schema of the tables (default millrace)
+  ${EMBEDDED_HELP}
   --help           this text
 
 Exit codes: 0 done; 1 failed, what was sealed before stays so; 2 the command line is wrong.
@@ -31,7 +32,7 @@ async function reseal(given: Arguments): Promise<void> {
   const schema = schemaOption(given);
   const log = programLog();
   const webhooks = new Webhooks({ queue: QUEUE });
-  await using database = await programDatabase(log);
+  await using database = await programDatabase(given, log);
   // It is never started: no job is worked here.
   await using _runtime = createRuntime({
     url: database.url,
@@ -45,7 +46,7 @@ async function reseal(given: Arguments): Promise<void> {
 
 async function main(): Promise<number> {
   try {
-    const given = parseArguments(Deno.args, { values: ["schema"], flags: [], words: 0 });
+    const given = parseArguments(Deno.args, { values: ["schema"], flags: [EMBEDDED_FLAG], words: 0 });
     if (given.flags.has("help")) writeOut(HELP);
     else await reseal(given);
     return 0;

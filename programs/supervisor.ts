@@ -12,6 +12,7 @@ import { UNSTABLE_FLAGS } from "../workers/unstable_flags.ts";
 import { chosenConfig } from "./application_place.ts";
 import { parseArguments } from "./arguments.ts";
 import { HEAP_FLAG } from "./heap_flag.ts";
+import { warnOfProcessOne } from "./process_one.ts";
 import { RestartDelay } from "./restart_delay.ts";
 import { WORKER_ARGUMENTS } from "./worker_arguments.ts";
 
@@ -156,4 +157,5 @@ Deno.addSignalListener("SIGURG", () => {
   if (started !== undefined) started.started = true;
 });
 Deno.addSignalListener("SIGUSR2", replaceLeaving);
+if (commandLine().isWork) warnOfProcessOne((event, fields) => log("warn", event, fields));
 start();

@@ -4,13 +4,20 @@
  *
  * @module
  */
-import { createRuntime, type Log, type LostThread, type PostgresRuntime } from "../mod.ts";
+import {
+  createRuntime,
+  type Log,
+  type LostThread,
+  type MigrateOptions,
+  type PostgresRuntime,
+} from "../mod.ts";
 import { type Arguments, integerOption, parseArguments, UsageError } from "./arguments.ts";
 import { chosenConfig } from "./application_place.ts";
 import { type Application, loadApplication, queueNames } from "./application.ts";
-import { programDatabase } from "./database.ts";
+import { EMBEDDED_HELP, programDatabase } from "./database.ts";
 import { consoleToLog, outputToLog } from "./handler_output.ts";
 import { programLog, writeError, writeOut } from "./output.ts";
+import { warnOfProcessOne } from "./process_one.ts";
 import { schemaOption } from "./schema_option.ts";
 import { WORKER_ARGUMENTS } from "./worker_arguments.ts";
 
@@ -21,13 +28,16 @@ Usage: deno task worker [OPTIONS] MODULE
 
 MODULE's default export is the composition: { registrars: [...], queues: [...], settings?, events? },
 or what defineApp returns, with these two beside it if wanted: { ...defineApp({ ... }), settings }.
-The database is that of DATABASE_URL; without it an embedded PostgreSQL is started under .millrace/. Its schema is
-migrated first. Ctrl-C, SIGTERM and SIGHUP stop gracefully, a second signal at once.
+The database is that of DATABASE_URL. The tables are made or brought up to this program's version first, as far as older
+programs can go on with that. Ctrl-C, SIGTERM and SIGHUP stop gracefully, a second signal at once.
 
   --queues a,b     work only these queues (default all)
   --threads N      worker threads, 1 to 256 (default the number of cores)
   --hosts N        host processes that attempts share, 1 to 1024 (default 4 per thread, at least 8)
   --schema NAME    the schema of Millrace's tables (default millrace)
+  ${EMBEDDED_HELP}
+  --migrate        make the steps of migrations too that older programs can't go on with
+  --no-migrate     make no step: where the tables are too old, the start fails
   --config FILE    the deno.json by which the application, its threads and its host processes resolve imports (default
                    the nearest deno.json or deno.jsonc at or above MODULE's folder)
   --pooler         the database is behind a pooler in transaction mode, such as PgBouncer: no statement is prepared, and
@@ -68,9 +78,11 @@ class WorkerProgram {
     const config = chosenConfig(given);
     const application = await loadApplication(given.words[0]!);
     const work = chosenQueues(given, application);
+    const migrations = chosenMigrations(given);
     this.#watchSignals();
     this.#watchStrayErrors();
-    await using database = await programDatabase(this.#log);
+    warnOfProcessOne((event, fields) => this.#log.warn(event, fields));
+    await using database = await programDatabase(given, this.#log);
     await using runtime = createRuntime({
       ...application,
       url: database.url,
@@ -89,7 +101,7 @@ class WorkerProgram {
     if (this.#ending !== null) return 0;
     this.#runtime = runtime;
     try {
-      await runtime.migrate();
+      if (migrations !== null) await runtime.migrate(migrations);
       if (this.#ending !== null) return 0;
       await runtime.start();
     } catch (error) {
@@ -190,6 +202,14 @@ function chosenQueues(given: Arguments, application: Application): string[] | un
     }
   }
   return names;
+}
+
+/** Which steps are made at the start; null for none. */
+function chosenMigrations({ flags }: Arguments): MigrateOptions | null {
+  if (flags.has("migrate") && flags.has("no-migrate")) {
+    throw new UsageError("Cannot use --migrate and --no-migrate together: expected one of them");
+  }
+  return flags.has("no-migrate") ? null : { breaking: flags.has("migrate") };
 }
 
 function tellSupervisor(signal: Deno.Signal): void {

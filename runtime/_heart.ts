@@ -7,6 +7,7 @@ import {
   ProtocolTooOldError,
   type Requests,
   type Rescued,
+  SchemaVersionError,
   type Store,
   type Upkeep,
   type UpkeepTask,
@@ -32,6 +33,8 @@ export interface HeartOptions {
   readonly name: string;
   /** The queues that this process works. */
   readonly queues: readonly string[];
+  /** The parts whose tables its registrars bring, and the version that it knows of each. */
+  readonly parts: Readonly<Record<string, number>>;
   /** The kinds that it declares: their jobs may have been put aside by a process that does not. */
   readonly kinds: readonly string[];
   /** How often it beats, in ms. */
@@ -145,9 +148,9 @@ export class Heart {
   }
 
   async #register(): Promise<void> {
-    const { store, name, queues } = this.#options;
+    const { store, name, queues, parts } = this.#options;
     const asked = performance.now();
-    await store.register({ id: this.#owner, name, queues });
+    await store.register({ id: this.#owner, name, queues, parts });
     this.#registered = true;
     this.#renewedAt = asked;
   }
@@ -165,9 +168,9 @@ export class Heart {
       await this.#register();
       return true;
     } catch (error) {
-      if (!(error instanceof ProtocolTooOldError)) throw error;
+      if (!(error instanceof ProtocolTooOldError || error instanceof SchemaVersionError)) throw error;
       this.#registered = false;
-      this.#retire(error.least);
+      this.#retire(error.message);
       return false;
     }
   }
@@ -185,7 +188,7 @@ export class Heart {
     this.#wasFit = true;
     onRequests(beat);
     if (rested) onFit();
-    if (beat.outdatedBy !== null) return this.#retire(beat.outdatedBy);
+    if (beat.outdatedBy !== null) return this.#retire(`it requires ${beat.outdatedBy}`);
     this.#lost = this.#watch(beat.nowMs, beat.owners);
     this.#mending.wake();
   }
@@ -207,7 +210,7 @@ export class Heart {
   }
 
   /** It keeps its heartbeat, or what it runs would be rescued. Others watch the rest of the fleet. */
-  #retire(least: number): void {
+  #retire(reason: string): void {
     if (this.#outdated) return;
     this.#outdated = true;
     this.#lost = [];
@@ -215,7 +218,7 @@ export class Heart {
     log.error(
       "this program is too old for the schema, which a newer one has migrated: it claims no more jobs and ends those " +
         "that it runs; replace it by a newer one",
-      { protocol: PROTOCOL, least },
+      { protocol: PROTOCOL, reason },
     );
     onOutdated();
   }

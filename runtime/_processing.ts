@@ -231,6 +231,9 @@ export class Processing {
       store,
       name,
       queues,
+      parts: Object.fromEntries(
+        [...composition.migrations.values()].map(({ part, steps }) => [part, steps.length]),
+      ),
       kinds: [...composition.kinds.keys()],
       heartbeatMs: settings.heartbeatMs,
       lostAfterMs: settings.lostAfterMs,

@@ -10,6 +10,7 @@ export const noDatabase: Database = {
   listen: refuse,
   notify: refuse,
   migrate: refuse,
+  checkMigrated: refuse,
   migratedTo: refuse,
 };
 

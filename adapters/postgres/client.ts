@@ -2,14 +2,15 @@ import { connect, type Socket } from "node:net";
 import postgres from "./driver.ts";
 import { DatabaseUnavailableError } from "../../ports/errors.ts";
 import type { TxParam, TxRow } from "../../ports/tx.ts";
+import type { ConnectionUrl } from "./connection_url.ts";
 import type { Contact } from "./contact.ts";
 import { boundParameters, type Bounds, RELIED_ON } from "./session.ts";
 import { isReadOnly, isRefusedBySession, sickness, translateError } from "./translate_error.ts";
 
 /** How a connection is made. */
 export interface ClientOptions {
-  /** The database's URL. */
-  readonly url: string;
+  /** Where the database is, and how the connection is secured. */
+  readonly address: ConnectionUrl;
   /** Whether statements are prepared once per connection. Off behind a transaction pooler. */
   readonly preparedStatements: boolean;
   /** How long connecting may take, in ms. */
@@ -106,8 +107,12 @@ export class Client {
   constructor(options: ClientOptions) {
     this.#options = options;
     this.#ageMaxMs = (options.ageMaxMs ?? AGE_MS_MAX) * (0.75 + Math.random() / 2);
-    this.#sql = postgres(options.url, {
+    const { url, ssl, sslNegotiation, socket, session } = options.address;
+    this.#sql = postgres(url, {
       max: 1,
+      ssl,
+      sslnegotiation: sslNegotiation,
+      ...(socket === null ? {} : { path: socket }),
       prepare: options.preparedStatements,
       // Asking for the array types costs a round trip per connection, and no array is ever bound.
       fetch_types: false,
@@ -121,6 +126,7 @@ export class Client {
       onparameter: () => this.#watch(),
       connection: {
         application_name: "millrace",
+        ...session,
         ...(options.preparedStatements
           ? { ...RELIED_ON, ...boundParameters(options.bounds), ...options.session }
           : {}),

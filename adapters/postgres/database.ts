@@ -2,6 +2,7 @@ import type {
   ChannelObserver,
   ChannelSubscription,
   Database,
+  MigrateOptions,
   MigrationStep,
   Transaction,
   TransactionOptions,
@@ -14,10 +15,11 @@ import { checkText } from "../../ports/text.ts";
 import type { TxParam, TxRow } from "../../ports/tx.ts";
 import type { Client, ClientOptions } from "./client.ts";
 import { ConnectionPool } from "./connection_pool.ts";
+import { readConnectionUrl } from "./connection_url.ts";
 import { Contact } from "./contact.ts";
 import { channelName, checkSchemaName, substitute } from "./identifiers.ts";
 import { Listener } from "./listener.ts";
-import { migrate, migrateDown, migratedTo } from "./migrate.ts";
+import { checkMigrated, migrate, migrateDown, migratedTo } from "./migrate.ts";
 import {
   boundParameters,
   type Bounds,
@@ -32,7 +34,10 @@ import { isRefusedBySession } from "./translate_error.ts";
 
 /** How a database is reached. */
 export interface PostgresDatabaseOptions {
-  /** `postgres://user:password@host:port/database`. */
+  /**
+   * `postgres://user:password@host:port/database`. Of its parameters those of docs/guide.md are known, such as
+   * `?sslmode=verify-full`; any other one is refused.
+   */
   readonly url: string;
   /** The schema of the tables. Any identifier of at most 63 bytes. Default `millrace`. */
   readonly schema?: string;
@@ -42,9 +47,12 @@ export interface PostgresDatabaseOptions {
   readonly log?: Log;
   /** How long a caller waits for a connection, in ms. Default 10,000. */
   readonly acquireTimeoutMs?: number;
-  /** How long making a connection may take, in ms. Default 10,000. */
+  /** How long making a connection may take, in ms. Default what the URL's `connect_timeout` says, or 10,000. */
   readonly connectTimeoutMs?: number;
-  /** Whether statements are prepared. Must be false behind a transaction pooler such as PgBouncer. Default true. */
+  /**
+   * Whether statements are prepared. Must be false behind a transaction pooler such as PgBouncer. Default false where the
+   * URL says `pgbouncer=true`, true otherwise.
+   */
   readonly preparedStatements?: boolean;
   /**
    * How long one statement may take, in ms; 0 is no bound. Then the server ends it, which is a
@@ -103,8 +111,8 @@ export class PostgresDatabase implements Database {
   readonly #contact: Contact;
   /** For how long its sessions may do what. */
   readonly bounds: Bounds;
-  /** Whether its sessions were begun with the bounds; otherwise each transaction says them. */
-  readonly #isBounded: boolean;
+  /** Whether a transaction pooler is in between. Otherwise its sessions were begun with the bounds. */
+  readonly isPooled: boolean;
   readonly #statements: Map<string, string> = new Map();
 
   private constructor(options: PostgresDatabaseOptions, contact: Contact) {
@@ -112,21 +120,21 @@ export class PostgresDatabase implements Database {
     this.#contact = contact;
     this.schema = options.schema ?? "millrace";
     checkSchemaName(this.schema);
-    checkUrl(options.url);
+    const address = readConnectionUrl(options.url);
     const size = options.poolSize ?? POOL_SIZE_DEFAULT;
     if (!Number.isInteger(size) || size < 1) {
       throw new InvalidOptionError("poolSize", size, "an integer from 1");
     }
     const acquireTimeoutMs = options.acquireTimeoutMs ?? 10_000;
     checkTimeout("acquireTimeoutMs", acquireTimeoutMs);
-    const connectTimeoutMs = options.connectTimeoutMs ?? 10_000;
+    const connectTimeoutMs = options.connectTimeoutMs ?? address.connectTimeoutMs ?? 10_000;
     checkTimeout("connectTimeoutMs", connectTimeoutMs);
     this.quotedSchema = quoteIdentifier(this.schema);
     this.bounds = boundsOf(options, DEFAULT_BOUNDS);
-    this.#isBounded = options.preparedStatements ?? true;
+    this.isPooled = !(options.preparedStatements ?? !address.isPooled);
     const client: ClientOptions = {
-      url: options.url,
-      preparedStatements: this.#isBounded,
+      address,
+      preparedStatements: !this.isPooled,
       connectTimeoutMs,
       session: options.session ?? FRESH_PLANS,
       bounds: this.bounds,
@@ -209,12 +217,23 @@ export class PostgresDatabase implements Database {
   }
 
   /**
-   * Brings the tables of one part to its newest step. Idempotent, and safe when many processes do it at once.
+   * Brings the tables of one part to its newest step. Idempotent, and safe when many processes do it at once. Newer
+   * tables are left alone.
    *
-   * @throws {SchemaVersionError} the schema is newer than the steps.
+   * @throws {BreakingMigrationError} a breaking step is due, and was not asked for; nothing was done.
+   * @throws {SchemaVersionError} the tables are newer, and programs with these steps can't go on with them.
    */
-  migrate(name: string, steps: readonly MigrationStep[]): Promise<void> {
-    return migrate(this, name, steps);
+  migrate(name: string, steps: readonly MigrationStep[], options?: MigrateOptions): Promise<void> {
+    return migrate(this, name, steps, options);
+  }
+
+  /**
+   * Checks that a program with these steps can work on the tables of one part. Says so in the log where they are newer.
+   *
+   * @throws {SchemaVersionError} it can't.
+   */
+  checkMigrated(name: string, steps: readonly MigrationStep[]): Promise<void> {
+    return checkMigrated(this, name, steps);
   }
 
   /** Takes the tables of one part back to a version, 0 by default. What they held is lost. */
@@ -248,7 +267,7 @@ export class PostgresDatabase implements Database {
    * @throws {SessionSettingsError} behind a pooler, with a default under which statements go wrong.
    */
   async checkSessions(): Promise<void> {
-    await checkSessions({ database: this, isPooled: !this.#isBounded, bounds: this.bounds, log: this.log });
+    await checkSessions({ database: this, isPooled: this.isPooled, bounds: this.bounds, log: this.log });
   }
 
   /** Ends all connections; waits at most 5 s for statements that run. Idempotent. */
@@ -312,7 +331,7 @@ export class PostgresDatabase implements Database {
   #begin(options: TransactionOptions, bounds: Bounds): string {
     const own = boundParameters(this.bounds);
     const wanted = Object.entries(boundParameters(bounds))
-      .filter(([name, value]) => !this.#isBounded || value !== own[name])
+      .filter(([name, value]) => this.isPooled || value !== own[name])
       .map(([name, value]) => `; set local ${name} = ${value}`);
     return `begin isolation level ${options.isolation ?? "read committed"}${wanted.join("")}`;
   }
@@ -363,19 +382,5 @@ function boundsOf(given: Partial<Bounds>, defaults: Bounds): Bounds {
 function checkTimeout(option: string, ms: number): void {
   if (typeof ms !== "number" || !(ms > 0 && ms < 2 ** 31)) {
     throw new InvalidOptionError(option, ms, "ms above 0 and below 2^31");
-  }
-}
-
-function checkUrl(url: string): void {
-  // The value holds a password, so it is never shown.
-  const refuse = () =>
-    new InvalidOptionError("url", "(not shown)", "postgres://user:password@host:port/database");
-  try {
-    const parsed = new URL(url);
-    // The driver takes what is no text for options, and would connect to another database.
-    if (typeof url !== "string" || !/^postgres(ql)?:\/\//i.test(url)) throw refuse();
-    decodeURIComponent(parsed.username + parsed.password + parsed.pathname);
-  } catch {
-    throw refuse();
   }
 }

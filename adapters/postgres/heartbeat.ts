@@ -6,8 +6,8 @@ import { epochMsSql } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
 const REGISTER = `
-  insert into {schema}.worker (id, name, queues, protocol)
-  values ($1::text::uuid, $2::text, $3::text::jsonb, $4::text::int)
+  insert into {schema}.worker (id, name, queues, protocol, parts)
+  values ($1::text::uuid, $2::text, $3::text::jsonb, $4::text::int, $5::text::jsonb)
   on conflict (id) do nothing`;
 
 const CANCEL_REQUESTED = `
@@ -25,7 +25,7 @@ const BEAT = `
     update {schema}.worker
     set heartbeat_at = clock_timestamp()
     where id = $1::text::uuid
-    returning id, heartbeat_at, outdated
+    returning id, heartbeat_at, outdated, protocol, parts
   ), everyone as (
     select id, heartbeat_at from renewed
     union all
@@ -37,9 +37,7 @@ const BEAT = `
       ${epochMsSql("clock_timestamp()")} as now_ms,
       (${CANCEL_REQUESTED}) as cancel_requested,
       (${PAUSED}) as paused,
-      (
-        select max(least_protocol) from {schema}.migration where (select outdated from renewed)
-      ) as outdated_by
+      (select {schema}.lacking(protocol, parts) from renewed where outdated) as outdated_by
   ) as clock
   left join everyone on true`;
 
@@ -47,10 +45,12 @@ const BEAT = `
  * Records a process.
  *
  * @throws {ProtocolTooOldError} a newer program requires a higher protocol.
+ * @throws {SchemaVersionError} a newer program requires that more steps of a part are known.
  */
 export async function register(database: Statements, owner: Owner): Promise<void> {
-  const protocol = String(owner.protocol ?? PROTOCOL);
-  await database.query(REGISTER, [owner.id, owner.name, JSON.stringify(owner.queues), protocol]);
+  const { id, name, queues, protocol = PROTOCOL, parts = {} } = owner;
+  const params = [id, name, JSON.stringify(queues), String(protocol), JSON.stringify(parts)];
+  await database.query(REGISTER, params);
 }
 
 /** Renews a process's heartbeat and reads everyone's. */
@@ -63,7 +63,7 @@ export async function beat(database: Statements, owner: string): Promise<Beat> {
   const outdatedBy = rows[0]?.outdated_by;
   return {
     alive: owners.some(({ id }) => id === owner),
-    outdatedBy: typeof outdatedBy === "number" ? outdatedBy : null,
+    outdatedBy: typeof outdatedBy === "string" ? outdatedBy : null,
     nowMs: Number(rows[0]?.now_ms),
     owners,
     ...toRequests(rows[0]),

@@ -1,5 +1,6 @@
 import { assertEquals, assertLessOrEqual } from "@std/assert";
 import type { Log } from "../../ports/log.ts";
+import { readConnectionUrl } from "./connection_url.ts";
 import { PostgresDatabase } from "./database.ts";
 import { channelName } from "./identifiers.ts";
 import { Listener } from "./listener.ts";
@@ -127,7 +128,7 @@ Deno.test("a listener whose server takes no writes connects anew until it does, 
   [url.username, url.password] = [role, "secret"];
   const listener = new Listener({
     client: {
-      url: url.href,
+      address: readConnectionUrl(url.href),
       preparedStatements: true,
       connectTimeoutMs: 10_000,
       session: {},
@@ -169,7 +170,7 @@ Deno.test("after a message to itself that did not arrive it tries again, and say
   let sent = 0;
   const listener = new Listener({
     client: {
-      url: databaseUrl(),
+      address: readConnectionUrl(databaseUrl()),
       preparedStatements: true,
       connectTimeoutMs: 10_000,
       session: {},

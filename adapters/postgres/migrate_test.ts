@@ -1,10 +1,16 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
-import { DatabaseUnavailableError, InvalidOptionError, SchemaVersionError } from "../../ports/errors.ts";
-import { createLog } from "../../ports/log.ts";
+import {
+  BreakingMigrationError,
+  DatabaseUnavailableError,
+  InvalidOptionError,
+  SchemaVersionError,
+} from "../../ports/errors.ts";
+import { createLog, type Log } from "../../ports/log.ts";
 import type { MigrationStep } from "../../ports/database.ts";
 import { PostgresDatabase } from "./database.ts";
 import { migrationLockKey } from "./identifiers.ts";
 import { databaseUrl, freshSchema, gate, newJob, until } from "./fixture_test.ts";
+import { printMigration } from "./migrate.ts";
 import { createPostgresStore } from "./postgres_store.ts";
 import { JOB_STEPS, JOBS_PART, migrationSql } from "./schema.ts";
 
@@ -152,27 +158,105 @@ Deno.test("waiters outlive a role's timeouts, and another schema does not wait",
     }
   }));
 
-Deno.test("a newer schema is a clear refusal, from migrate and from open", async () => {
-  const store = createPostgresStore({ url: databaseUrl(), schema: freshSchema(), listen: "off" });
+/** A log, and the lines that were told at these levels. */
+function recording(level: "info" | "warn"): { readonly lines: Record<string, unknown>[]; readonly log: Log } {
+  const lines: Record<string, unknown>[] = [];
+  return { lines, log: createLog({ level, write: (line) => lines.push(JSON.parse(line)) }) };
+}
+
+Deno.test("a program starts on a newer schema that it can go on with, and says so; on any other it is refused", async () => {
+  const { lines, log } = recording("info");
+  const store = createPostgresStore({ url: databaseUrl(), schema: freshSchema(), listen: "off", log });
+  const later = (more: Partial<MigrationStep>) => [
+    ...JOB_STEPS,
+    {
+      ...step(JOB_STEPS.length + 1, "create table {schema}.later ()"),
+      down: "drop table {schema}.later",
+      ...more,
+    },
+  ];
   try {
     const before = await assertRejects(() => store.open(), SchemaVersionError);
     assertEquals([before.found, before.needed], [0, JOB_STEPS.length]);
     assertStringIncludes(before.message, "run migrate()");
     await store.migrate();
     await store.open();
-    await store.database.query(
-      "insert into {schema}.migration (part, version, name) values ($1, 99, 'later')",
-      [JOBS_PART],
-    );
-    for (const refused of [store.open(), store.migrate()]) {
+    assertEquals(lines, []);
+    await store.database.migrate(JOBS_PART, later({}));
+    await store.migrate();
+    await store.open();
+    const [{ event, part, version, known } = {}, ...more] = lines;
+    assertEquals(event, "the schema is newer than this program, which can go on with it");
+    assertEquals([part, version, known, more], [JOBS_PART, JOB_STEPS.length + 1, JOB_STEPS.length, []]);
+
+    const breaking = later({ leastVersion: JOB_STEPS.length + 1 });
+    await store.database.migrateDown(JOBS_PART, breaking, JOB_STEPS.length);
+    await store.database.migrate(JOBS_PART, breaking, { breaking: true });
+    for (const refused of [store.open(), store.migrate(), store.migrateDown(0)]) {
       const error = await assertRejects(() => refused, SchemaVersionError);
-      assertEquals([error.found, error.needed], [99, JOB_STEPS.length]);
+      assertEquals([error.found, error.needed], [JOB_STEPS.length + 1, JOB_STEPS.length]);
     }
+    await store.database.migrateDown(JOBS_PART, breaking, JOB_STEPS.length);
+    await store.open();
   } finally {
     await store.database.query("drop schema {schema} cascade");
     await store.close();
   }
 });
+
+Deno.test("a breaking step is made when it is asked for; unasked nothing is, and the error says how to ask", () =>
+  withSchema(async (_schema, connect) => {
+    const database = connect();
+    const breaking = { ...STEPS[2]!, name: "break", leastVersion: 2 };
+    const steps = [...STEPS.slice(0, 2), breaking];
+    await database.migrate("part", STEPS.slice(0, 1));
+    for (let time = 0; time < 2; time++) {
+      const error = await assertRejects(() => database.migrate("part", steps), BreakingMigrationError);
+      assertEquals([error.part, error.version], ["part", 3]);
+      for (const word of ["step 3 (break) of part", "--migrate", "migrate({ breaking: true })"]) {
+        assertStringIncludes(error.message, word);
+      }
+      assertEquals(await database.migratedTo("part"), 1);
+    }
+    await database.migrate("part", steps, { breaking: true });
+    // Those who know step 2 go on, those who don't are refused; and what requires no more than that breaks nothing.
+    await database.checkMigrated("part", STEPS.slice(0, 2));
+    await assertRejects(() => database.checkMigrated("part", STEPS.slice(0, 1)), SchemaVersionError);
+    await assertRejects(() => database.migrate("part", STEPS.slice(0, 1)), SchemaVersionError);
+    await database.migrate("part", [...steps, { ...step(4, "select 1"), leastVersion: 2 }]);
+    assertEquals(await database.migratedTo("part"), 4);
+  }));
+
+Deno.test("the first steps of a part break nobody, and are made unasked", () =>
+  withSchema(async (_schema, connect) => {
+    const breaking = STEPS.map((each) => ({ ...each, leastVersion: each.version }));
+    await connect().migrate("it's a part", breaking);
+    await connect().checkMigrated("it's a part", breaking);
+    await assertRejects(() => connect().checkMigrated("it's a part", STEPS.slice(0, 2)), SchemaVersionError);
+  }));
+
+Deno.test("a step that raises the protocol is a breaking one, unless there are no jobs yet", () =>
+  withSchema(async (_schema, connect) => {
+    const [first, ...more] = JOB_STEPS;
+    const raising = { ...step(1, "create table {schema}.step_1 ()"), leastProtocol: 2 };
+    await connect().migrate(JOBS_PART, [first!, ...more.slice(0, -1), { ...more.at(-1)!, leastProtocol: 2 }]);
+    await connect().migrate("part", [raising]);
+    const error = await assertRejects(
+      () => connect().migrate("other", [{ ...raising, leastProtocol: 3 }]),
+      BreakingMigrationError,
+    );
+    assertEquals([error.part, await connect().migratedTo("other")], ["other", 0]);
+  }));
+
+Deno.test("the printed SQL records what a step requires", () =>
+  withSchema(async (schema, connect) => {
+    const steps = [STEPS[0]!, { ...STEPS[1]!, leastVersion: 2 }];
+    const { up } = printMigration(schema, "part", steps);
+    assertStringIncludes(up, "-- part 2: step 2 (programs below version 2 can't go on with it)");
+    await psql(up);
+    await connect().checkMigrated("part", steps);
+    await assertRejects(() => connect().checkMigrated("part", steps.slice(0, 1)), SchemaVersionError);
+  }));
 
 Deno.test("a schema that is up to date needs no lock", () =>
   withSchema(async (schema, connect) => {
@@ -293,9 +377,13 @@ Deno.test("the printed SQL is applied by psql, down and up", () =>
     assertEquals(await database.migratedTo(JOBS_PART), JOB_STEPS.length);
   }));
 
-Deno.test("steps that do not count from 1 are refused", () =>
+Deno.test("steps that do not count from 1, or require a version to come, are refused", () =>
   withSchema(async (_schema, connect) => {
     await assertRejects(() => connect().migrate("part", [STEPS[1]!]), InvalidOptionError, "expected 1, 2, 3");
+    for (const leastVersion of [0, 2, 0.5]) {
+      const steps = [{ ...STEPS[0]!, leastVersion }];
+      await assertRejects(() => connect().migrate("part", steps), InvalidOptionError, "from 1 to 1");
+    }
   }));
 
 function withoutTransactions(sql: string): string {

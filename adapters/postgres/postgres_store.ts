@@ -1,7 +1,6 @@
 import {
   InvalidOptionError,
   PoolTooSmallError,
-  SchemaVersionError,
   StatementTimeoutError,
   UniqueKeyHeldError,
 } from "../../ports/errors.ts";
@@ -36,7 +35,7 @@ import type {
   Store,
   TakeTick,
 } from "../../ports/store.ts";
-import type { Transaction } from "../../ports/database.ts";
+import type { MigrateOptions, Transaction } from "../../ports/database.ts";
 import type { Tx } from "../../ports/tx.ts";
 import type { StoredUpkeep, UpkeepReport } from "../../ports/upkeep.ts";
 import { findAside } from "./aside.ts";
@@ -163,7 +162,7 @@ export class PostgresStore implements Store {
       : beside(sizes.patient, STEADY_PLANS, { ...workBounds, lockTimeoutMs: PATIENT_LOCK_MS });
     this.#patient = new PatientStatements({
       database: this.#waiting ?? this.database,
-      isBrief: this.#waiting !== null && (options.preparedStatements ?? true),
+      isBrief: this.#waiting !== null && !this.database.isPooled,
       maxMs: workBounds.lockTimeoutMs,
     });
     // A heartbeat that had to wait for a connection would look like a dead process.
@@ -192,9 +191,14 @@ export class PostgresStore implements Store {
     this.#run = (text, params) => this.#work.query(text, params);
   }
 
-  /** Brings the tables to the newest version. Idempotent, and safe when many processes do it at once. */
-  async migrate(): Promise<void> {
-    await this.database.migrate(JOBS_PART, JOB_STEPS);
+  /**
+   * Brings the tables to the newest version. Idempotent, and safe when many processes do it at once.
+   *
+   * @throws {BreakingMigrationError} a breaking step is due, and was not asked for; nothing was done.
+   * @throws {SchemaVersionError} the tables are newer, and this program can't go on with them.
+   */
+  async migrate(options?: MigrateOptions): Promise<void> {
+    await this.database.migrate(JOBS_PART, JOB_STEPS, options);
   }
 
   /** Takes the tables back to a version, 0 by default. The jobs are lost. */
@@ -203,17 +207,14 @@ export class PostgresStore implements Store {
   }
 
   /**
-   * Checks that the database can be reached, that the tables are at the version that this program needs, and what the
+   * Checks that the database can be reached, that the tables are such as this program can work on, and what the
    * sessions are like.
    *
-   * @throws {SchemaVersionError} the tables are not.
+   * @throws {SchemaVersionError} the tables are older, or so much newer that this program can't go on with them.
    * @throws {SessionSettingsError} behind a pooler, with a default under which statements go wrong.
    */
   async open(): Promise<void> {
-    const found = await this.database.migratedTo(JOBS_PART);
-    if (found !== JOB_STEPS.length) {
-      throw new SchemaVersionError(this.database.schema, found, JOB_STEPS.length);
-    }
+    await this.database.checkMigrated(JOBS_PART, JOB_STEPS);
     await this.#ids.mend();
     await this.database.checkSessions();
   }
@@ -311,9 +312,11 @@ export class PostgresStore implements Store {
    * Records this process, under an id (a UUID) of its own that is never used again.
    *
    * @throws {ProtocolTooOldError} a newer program requires a higher protocol.
+   * @throws {SchemaVersionError} a newer program requires that more steps of a part are known.
    */
   async register(owner: Owner): Promise<void> {
-    await Promise.all([register(this.#pulse, owner), this.#warm()]);
+    const parts = { ...owner.parts, [JOBS_PART]: JOB_STEPS.length };
+    await Promise.all([register(this.#pulse, { ...owner, parts }), this.#warm()]);
   }
 
   /** Tells the SQL function `enqueue` what this process declares. */

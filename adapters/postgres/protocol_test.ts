@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import type { MigrationStep } from "../../ports/database.ts";
-import { ProtocolTooOldError } from "../../ports/errors.ts";
+import { ProtocolTooOldError, SchemaVersionError } from "../../ports/errors.ts";
 import { PROTOCOL } from "../../ports/protocol.ts";
 import { gate, newJob, type StoreFixture, until, withStore } from "./fixture_test.ts";
 import { lowestProtocol } from "./protocol.ts";
@@ -14,7 +14,8 @@ const raising = (leastProtocol: number): MigrationStep => ({
   leastProtocol,
 });
 
-const raise = ({ store }: StoreFixture, least: number) => store.database.migrate("probe", [raising(least)]);
+const raise = ({ store }: StoreFixture, least: number) =>
+  store.database.migrate("probe", [raising(least)], { breaking: true });
 const lower = ({ store }: StoreFixture, least: number) =>
   store.database.migrateDown("probe", [raising(least)]);
 
@@ -50,7 +51,7 @@ Deno.test("a process whose protocol has become too low claims nothing more, and 
     await raise(fixture, PROTOCOL + 1);
     assertEquals(await claim(), []);
     const beat = await store.beat(owner);
-    assertEquals([beat.alive, beat.outdatedBy], [true, PROTOCOL + 1]);
+    assertEquals([beat.alive, beat.outdatedBy], [true, `protocol ${PROTOCOL + 1}`]);
     await finish(running);
     assertEquals((await store.get(running[0]!.id))?.state, "completed");
 
@@ -84,6 +85,42 @@ Deno.test("a running program that knows no protocols claims nothing more either"
     assertEquals(triggers.map(({ tgname }) => tgname), ["bound_args"]);
   }));
 
+Deno.test("a process that knows too few of a part's steps claims nothing more either, and nobody like it gets on the record", () =>
+  withStore(async ({ store, owner, claim }) => {
+    const steps = [1, 2].map((version): MigrationStep => ({
+      version,
+      name: `step ${version}`,
+      up: `create table {schema}.part_${version} ()`,
+      down: `drop table {schema}.part_${version}`,
+      ...(version === 2 ? { leastVersion: 2 } : {}),
+    }));
+    const enter = async (parts: Record<string, number>) => {
+      const entry = { id: crypto.randomUUID(), name: "w", queues: ["q"], parts };
+      await store.register(entry);
+      return async () => (await store.claim({ owner: entry.id, queue: "q", limit: 1, free: 1 })).length;
+    };
+    await store.database.migrate("part", steps.slice(0, 1));
+    const knowsOne = { id: crypto.randomUUID(), name: "old", queues: ["q"], parts: { part: 1 } };
+    await store.register(knowsOne);
+    const claimsOfTwo = await enter({ part: 2 });
+    await store.insert([newJob(), newJob(), newJob()]);
+    await store.database.migrate("part", steps, { breaking: true });
+
+    assertEquals(await store.claim({ owner: knowsOne.id, queue: "q", limit: 1, free: 1 }), []);
+    const beat = await store.beat(knowsOne.id);
+    assertEquals([beat.alive, beat.outdatedBy], [true, "version 2 of part"]);
+    // Who knows the step goes on, and who has nothing to do with the part.
+    assertEquals([await claimsOfTwo(), (await claim(1)).length], [1, 1]);
+    assertEquals((await store.beat(owner)).outdatedBy, null);
+    const error = await assertRejects(() => enter({ part: 1, other: 1 }), SchemaVersionError);
+    assertEquals([error.found, error.needed], [2, 1]);
+    assertStringIncludes(error.message, "older programs can't go on");
+
+    await store.database.migrateDown("part", steps, 1);
+    assertEquals((await store.claim({ owner: knowsOne.id, queue: "q", limit: 1, free: 1 })).length, 1);
+    await enter({ part: 1 });
+  }));
+
 Deno.test("a raise waits for the claims that are under way, so that none of an old process follows it", () =>
   withStore(async (fixture) => {
     const { store, owner } = fixture;
@@ -104,7 +141,7 @@ Deno.test("a raise waits for the claims that are under way, so that none of an o
     assertEquals(raised, false);
     claiming.open();
     await Promise.all([claim, raising]);
-    assertEquals((await store.beat(owner)).outdatedBy, PROTOCOL + 1);
+    assertEquals((await store.beat(owner)).outdatedBy, `protocol ${PROTOCOL + 1}`);
   }));
 
 Deno.test("whether older programs are on the record can be asked", () =>

@@ -3,15 +3,14 @@ import { CREATE_ASIDE, DROP_ASIDE } from "./aside.ts";
 import { BOUND_ARGS, UNBOUND_ARGS } from "./bound_args.ts";
 import { CREATE_ENQUEUE, DROP_ENQUEUE, ENQUEUE_ALOUD, ENQUEUE_SILENTLY } from "./enqueue_function.ts";
 import { grantAsOn } from "./grants.ts";
-import { type MigrationSql, printMigration } from "./migrate.ts";
+import { JOBS_PART, type MigrationSql, printMigration } from "./migrate.ts";
 import { CREATE_PERIODIC_RUNS, DROP_PERIODIC_RUNS } from "./periodic_run_step.ts";
 import { PIN_SEARCH_PATH, UNPIN_SEARCH_PATH } from "./pin_search_path.ts";
-import { CREATE_PROTOCOL, DROP_PROTOCOL } from "./protocol.ts";
+import { CREATE_PART_VERSIONS, CREATE_PROTOCOL, DROP_PART_VERSIONS, DROP_PROTOCOL } from "./protocol.ts";
 import { CREATE_LISTENING, DROP_LISTENING } from "./silence.ts";
 import { CREATE_PROGRESS, DROP_PROGRESS } from "./progress.ts";
 
-/** The name under which the steps of the job tables are recorded. */
-export const JOBS_PART: string = "jobs";
+export { JOBS_PART };
 
 const CREATE_JOBS = `
 -- Only jobs that have not ended, so that no scan ever walks over finished ones.
@@ -209,6 +208,12 @@ export const JOB_STEPS: readonly MigrationStep[] = [
   },
   { version: 9, name: "progress of runs", up: CREATE_PROGRESS, down: DROP_PROGRESS },
   { version: 10, name: "bound the args of jobs", up: BOUND_ARGS, down: UNBOUND_ARGS },
+  {
+    version: 11,
+    name: "versions of the parts that processes know",
+    up: CREATE_PART_VERSIONS,
+    down: DROP_PART_VERSIONS,
+  },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */

@@ -7,6 +7,7 @@ import {
 } from "../../ports/errors.ts";
 import { createLog } from "../../ports/log.ts";
 import { ConnectionPool } from "./connection_pool.ts";
+import { readConnectionUrl } from "./connection_url.ts";
 import { PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
 import { databaseUrl, freshSchema, gate, newJob, until, withStore } from "./fixture_test.ts";
 import { createPostgresStore } from "./postgres_store.ts";
@@ -185,7 +186,7 @@ Deno.test("a statement whose prepared form is gone or is stale works at once", (
 
 Deno.test("a connection of the greatest age is replaced, and never are there more than the pool may have", async () => {
   const client = {
-    url: databaseUrl(),
+    address: readConnectionUrl(databaseUrl()),
     preparedStatements: true,
     connectTimeoutMs: 10_000,
     session: { application_name: `age_${crypto.randomUUID().slice(0, 8)}` },

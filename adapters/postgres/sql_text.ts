@@ -65,6 +65,11 @@ export function isJobId(id: unknown): id is string {
   return id.length < 19 || id <= "9223372036854775807";
 }
 
+/** A text as a constant in SQL, where there can be no parameter. */
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
 /** Text that PostgreSQL can store: U+0000 and half surrogate pairs are replaced by U+FFFD. */
 export function storableText(text: string): string {
   return text.replaceAll("\0", "\uFFFD").toWellFormed();

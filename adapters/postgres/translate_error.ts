@@ -4,7 +4,7 @@ import {
   StatementTimeoutError,
   TransactionConflictError,
 } from "../../ports/errors.ts";
-import { PROTOCOL_TOO_OLD, protocolTooOld } from "./protocol.ts";
+import { PART_TOO_OLD, partTooOld, PROTOCOL_TOO_OLD, protocolTooOld } from "./protocol.ts";
 import type { Bounds } from "./session.ts";
 
 /** Codes of the driver and of the operating system that mean that a connection could not be made or broke. */
@@ -24,6 +24,19 @@ const CONNECTION_CODES: ReadonlySet<string> = new Set([
   "ENETUNREACH",
   "ENOENT",
   "EACCES",
+]);
+
+/** Codes that mean that the server could not prove who it is. */
+const CERTIFICATE_CODES: ReadonlySet<string> = new Set([
+  "CERT_HAS_EXPIRED",
+  "CERT_NOT_YET_VALID",
+  "CERT_UNTRUSTED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ]);
 
 /** What a person can do about errors that no retry mends, by SQLSTATE. */
@@ -118,9 +131,17 @@ export function translateError(error: unknown, context?: StatementContext): Erro
   const code = codeOf(error);
   if (code === null) return error;
   if (code === PROTOCOL_TOO_OLD) return protocolTooOld(error);
+  if (code === PART_TOO_OLD) return partTooOld(error);
   const cause = { cause: error };
   if (CONNECTION_CODES.has(code)) {
     return new DatabaseUnavailableError(`Cannot reach the database: ${error.message || code}`, cause);
+  }
+  if (CERTIFICATE_CODES.has(code)) {
+    return new DatabaseUnavailableError(
+      `Cannot verify the database's server: ${error.message}: name its CA's certificate in DENO_CERT, and the server by ` +
+        `the name in its own`,
+      cause,
+    );
   }
   if (!/^[0-9A-Z]{5}$/.test(code)) return error;
   const text = `${error.message} (SQLSTATE ${code})`;
@@ -132,7 +153,10 @@ export function translateError(error: unknown, context?: StatementContext): Erro
       return new RefusedValueError(code, `The database refused a value: ${text}`, cause);
     case "08":
       if (error.message.includes("startup parameter")) {
-        return new Error(`${text}: behind a pooler such as PgBouncer pass preparedStatements: false`, cause);
+        return new Error(
+          `${text}: behind a pooler such as PgBouncer pass preparedStatements: false, and no options in the URL`,
+          cause,
+        );
       }
       return new DatabaseUnavailableError(`The connection to the database broke: ${text}`, cause);
     case "57":

@@ -35,10 +35,10 @@ Deno.test("jobs of a newer program's kind are put aside uncharged and counted, a
   assertEquals((await site.runtime.overview()).undeclared, 0);
 });
 
-Deno.test("a program that is older than the schema does not start, says so, and changes nothing", async () => {
+Deno.test("a program that is too old for the schema does not start, says so, and changes nothing", async () => {
   await using site = await Site.open();
   await site.sql.unsafe(
-    `insert into ${site.schema}.migration (part, version, name) values ('jobs', 99, 'of the future')`,
+    `insert into ${site.schema}.migration (part, version, name, least_version) values ('jobs', 99, 'of the future', 99)`,
   );
   const old = site.worker();
   assertEquals((await old.end()).code, 3);
@@ -66,7 +66,7 @@ Deno.test("when a migration raises the protocol the old process ends what it run
   const old = await site.working({ inline: true });
   const held = await site.enqueue("hold");
   await site.started(held);
-  await database.migrate("probe", [raise]);
+  await database.migrate("probe", [raise], { breaking: true });
   const told = () =>
     old.log.filter((line) => line.event.startsWith("this program is too old for the schema"));
   await old.until("word that it is too old", () => told().length > 0);

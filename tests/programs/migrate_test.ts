@@ -1,6 +1,8 @@
 import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
 import postgres from "postgres";
+import denoJson from "../../deno.json" with { type: "json" };
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
+import { SECRET_KEY } from "../webhooks/support/composition.ts";
 import { Program } from "./program.ts";
 
 async function run(...args: string[]): Promise<Program> {
@@ -91,10 +93,21 @@ Deno.test("the migrate program names what it can't use, and helps", async () => 
       assertStringIncludes(refused.stderr, `Cannot use --schema "${schema}": expected`);
     }
   }
+  for (const name of ["migrate", "reseal"]) {
+    const nowhere = new Program(name, [], { env: { DATABASE_URL: "", MILLRACE_SECRET_KEY: SECRET_KEY } });
+    assertEquals((await nowhere.end()).code, 2);
+    assertStringIncludes(nowhere.stderr, "expected DATABASE_URL to be set, or --embedded");
+  }
   const unreachable = new Program("migrate", [], {
     env: { DATABASE_URL: "postgres://a:s3cret@127.0.0.1:1/b" },
   });
   assertEquals((await unreachable.end()).code, 1);
   assertFalse((unreachable.stdout + unreachable.stderr).includes("s3cret"));
   assertStringIncludes((await run("--help")).stdout, "Usage: deno task migrate");
+});
+
+Deno.test("the tasks of a clone say by themselves that they may start a database", () => {
+  for (const task of ["worker", "migrate", "webhooks:reseal"] as const) {
+    assert(/^deno run -A \S+ --embedded$/.test(denoJson.tasks[task].command), task);
+  }
 });

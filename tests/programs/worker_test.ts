@@ -241,6 +241,8 @@ Deno.test("a mistake ends the program with a code and a sentence, and is not tri
     [["--hosts", "0", SHOP], 2, '--hosts "0": expected an integer from 1 to 1024'],
     [["--schema", "pg_jobs", SHOP], 2, 'Cannot use --schema "pg_jobs"'],
     [["--config", "nope.json", SHOP], 2, 'Cannot use "nope.json": expected a file that is there'],
+    [[SHOP], 2, "expected DATABASE_URL to be set, or --embedded", { DATABASE_URL: "" }],
+    [["--migrate", "--no-migrate", SHOP], 2, "Cannot use --migrate and --no-migrate together"],
     [["tests/programs/apps/not_there.ts"], 1, "Cannot load the application"],
     [["tests/programs/apps/add.ts"], 1, "expected a default export"],
     [["tests/programs/apps/unknown_queue.ts"], 1, "the composition has 2 fault(s)"],
@@ -257,16 +259,20 @@ Deno.test("a mistake ends the program with a code and a sentence, and is not tri
   await using help = new Program("supervisor", ["--help"]);
   assertEquals((await help.end()).code, 0);
   assert(help.stdout.startsWith("Works the jobs"), help.stdout);
-  for (const text of ["Usage: deno task worker", ...WORKER_ARGUMENTS.values!.map((name) => `  --${name} `)]) {
+  const { values = [], flags = [] } = WORKER_ARGUMENTS;
+  for (const text of ["Usage: deno task worker", ...[...values, ...flags].map((name) => `  --${name} `)]) {
     assertStringIncludes(help.stdout, text);
   }
 });
 
-Deno.test("without DATABASE_URL the embedded PostgreSQL under .millrace is used, said, and ended", async () => {
+Deno.test("with --embedded, and without DATABASE_URL, the PostgreSQL under .millrace is used, said, and ended", async () => {
   const cwd = await Deno.makeTempDir({ prefix: "an app in " });
   await Deno.chmod(cwd, 0o755);
   try {
-    await using program = new Program("supervisor", [new URL("./apps/shop.ts", import.meta.url).href], {
+    await using program = new Program("supervisor", [
+      "--embedded",
+      new URL("./apps/shop.ts", import.meta.url).href,
+    ], {
       cwd,
       env: { DATABASE_URL: "" },
     });
