@@ -192,8 +192,8 @@ Deno.test("a program starts on a newer schema that it can go on with, and says s
     const breaking = later({ leastVersion: JOB_STEPS.length + 1 });
     await store.database.migrateDown(JOBS_PART, breaking, JOB_STEPS.length);
     await store.database.migrate(JOBS_PART, breaking, { breaking: true });
-    for (const refused of [store.open(), store.migrate(), store.migrateDown(0)]) {
-      const error = await assertRejects(() => refused, SchemaVersionError);
+    for (const refused of [() => store.open(), () => store.migrate(), () => store.migrateDown(0)]) {
+      const error = await assertRejects(refused, SchemaVersionError);
       assertEquals([error.found, error.needed], [JOB_STEPS.length + 1, JOB_STEPS.length]);
     }
     await store.database.migrateDown(JOBS_PART, breaking, JOB_STEPS.length);
