@@ -1,7 +1,13 @@
 import type { MigrationStep } from "../../ports/database.ts";
 import { CREATE_ASIDE, DROP_ASIDE } from "./aside.ts";
 import { BOUND_ARGS, UNBOUND_ARGS } from "./bound_args.ts";
-import { CREATE_ENQUEUE, DROP_ENQUEUE, ENQUEUE_ALOUD, ENQUEUE_SILENTLY } from "./enqueue_function.ts";
+import {
+  CREATE_ENQUEUE,
+  DROP_ENQUEUE,
+  ENQUEUE_ALOUD,
+  ENQUEUE_IN_RANGE,
+  ENQUEUE_SILENTLY,
+} from "./enqueue_function.ts";
 import { grantAsOn } from "./grants.ts";
 import { type MigrationSql, printMigration } from "./migrate.ts";
 import { CREATE_PERIODIC_RUNS, DROP_PERIODIC_RUNS } from "./periodic_run_step.ts";
@@ -209,6 +215,7 @@ export const JOB_STEPS: readonly MigrationStep[] = [
   },
   { version: 9, name: "progress of runs", up: CREATE_PROGRESS, down: DROP_PROGRESS },
   { version: 10, name: "bound the args of jobs", up: BOUND_ARGS, down: UNBOUND_ARGS },
+  { version: 11, name: "the last day of enqueue by SQL", up: ENQUEUE_IN_RANGE, down: ENQUEUE_SILENTLY },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */
