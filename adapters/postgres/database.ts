@@ -367,6 +367,15 @@ function checkTimeout(option: string, ms: number): void {
 }
 
 function checkUrl(url: string): void {
+  if (typeof url !== "string" || url === "") {
+    // Nothing of an object either: a URL would show its password.
+    const shown = url === undefined || url === null || url === "" ? url : `(a value of type ${typeof url})`;
+    throw new InvalidOptionError(
+      "url",
+      shown,
+      "postgres://user:password@host:port/database as a text; is the variable that it is read from set?",
+    );
+  }
   // The value holds a password, so it is never shown.
   const refuse = () =>
     new InvalidOptionError("url", "(not shown)", "postgres://user:password@host:port/database");
