@@ -4,7 +4,10 @@ import {
   InvalidOptionError,
   type JobId,
   type Receipt,
-  TIMER_MS_MAX,
+  type TxRow,
+  waitMs,
+  type WaitOptions,
+  waitSignal,
 } from "../ports/mod.ts";
 import { isEventId } from "./_reads.ts";
 
@@ -12,14 +15,24 @@ import { isEventId } from "./_reads.ts";
 const LOOK_MS_FIRST = 10;
 const LOOK_MS_MAX = 250;
 
-const FANNED_OUT = `
-  select id::text, fanout::text
-  from {schema}.outbox
-  where id = any($1::text::uuid[]) and fanned_out_at is not null`;
+/**
+ * Events that don't wait for their fan-out, missing ones too. Transactions are read in the same snapshot; that ends behind the
+ * last one that has ended, and `age()` counts from there to the number that is given out next.
+ */
+const LOOK = `
+  select
+    asked.id::text, event.id is null as is_missing, event.poisoned_at is not null as is_poisoned, event.fanout::text,
+    pg_snapshot_xmin(pg_current_snapshot())::text as oldest,
+    pg_snapshot_xmax(pg_current_snapshot())::text::bigint + age(pg_snapshot_xmax(pg_current_snapshot())::xid) as next
+  from unnest($1::text::uuid[]) as asked (id)
+  left join {schema}.outbox as event on event.id = asked.id
+  where event.id is null or event.fanned_out_at is not null or event.poisoned_at is not null`;
 
 interface Waiter {
   readonly id: EventId;
   readonly resolve: (receipt: Receipt) => void;
+  /** The first number of a transaction that may no longer bring the event, by the first look that missed it. */
+  goneFrom: number | null;
 }
 
 /** Waits for fan-outs. One look serves all who wait; this process's own relay cuts the pause short. */
@@ -29,20 +42,22 @@ export class Receipts {
   #looking = false;
   #wake: (() => void) | undefined;
   #pauseMs = LOOK_MS_FIRST;
+  #stopped = false;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
-  /** Resolves when the event has been fanned out, or at the deadline. */
-  async wait(id: EventId, maxMs: number): Promise<Receipt> {
-    if (typeof maxMs !== "number" || !(maxMs >= 0)) {
-      throw new InvalidOptionError("maxMs", maxMs, "ms, 0 or more");
-    }
+  /** Resolves when the event has been fanned out or can't be, or at the deadline. */
+  async wait(id: EventId, maxMs: number, options: WaitOptions): Promise<Receipt> {
+    const boundMs = waitMs(maxMs);
     if (!isEventId(id)) throw new InvalidOptionError("an event's id", id, "what record() resolved to");
-    const { promise, resolve } = Promise.withResolvers<Receipt>();
-    const waiter: Waiter = { id: id.toLowerCase(), resolve };
-    const timer = setTimeout(() => resolve({ fannedOut: false }), Math.min(maxMs, TIMER_MS_MAX));
+    const signal = waitSignal(options);
+    const { promise, resolve, reject } = Promise.withResolvers<Receipt>();
+    const waiter: Waiter = { id: id.toLowerCase(), resolve, goneFrom: null };
+    const timer = setTimeout(() => resolve({ fannedOut: false, reason: "timeout" }), boundMs);
+    const aborted = () => reject(signal!.reason);
+    signal?.addEventListener("abort", aborted, { once: true });
     this.#waiters.add(waiter);
     this.lookNow();
     const looking = this.#looking ? Promise.resolve() : this.#look();
@@ -51,6 +66,7 @@ export class Receipts {
       return await promise;
     } finally {
       clearTimeout(timer);
+      signal?.removeEventListener("abort", aborted);
       this.#waiters.delete(waiter);
       if (this.#waiters.size === 0) this.#wake?.();
     }
@@ -62,12 +78,19 @@ export class Receipts {
     this.#wake?.();
   }
 
+  /** Answers all who wait. Whoever waits from now on is answered as long as the database can be asked. */
+  stop(): void {
+    this.#stopped = true;
+    this.#answerAll();
+  }
+
   async #look(): Promise<void> {
     this.#looking = true;
     try {
       while (this.#waiters.size > 0) {
         await this.#once().catch(() => {
-          // An outage is told by others, and ends before the deadline or not.
+          // An outage is told by others, and ends before the deadline or not. After a stop there is nothing to wait for.
+          if (this.#stopped) this.#answerAll();
         });
         if (this.#waiters.size > 0) await this.#pause();
       }
@@ -76,15 +99,20 @@ export class Receipts {
     }
   }
 
+  #answerAll(): void {
+    for (const { resolve } of this.#waiters) resolve({ fannedOut: false, reason: "stopped" });
+  }
+
   async #once(): Promise<void> {
     const ids = [...new Set([...this.#waiters].map((waiter) => waiter.id))];
-    const rows = await this.#database.query(FANNED_OUT, [`{${ids.join(",")}}`]);
-    const found = new Map(rows.map((row) => [String(row.id), String(row.fanout)]));
+    const rows = await this.#database.query(LOOK, [`{${ids.join(",")}}`]);
+    const found = new Map(rows.map((row) => [String(row.id), row]));
     for (const waiter of [...this.#waiters]) {
-      const fanout = found.get(waiter.id);
-      if (fanout === undefined) continue;
+      const row = found.get(waiter.id);
+      const receipt = row === undefined ? null : receiptOf(waiter, row);
+      if (receipt === null) continue;
       this.#waiters.delete(waiter);
-      waiter.resolve({ fannedOut: true, jobs: JSON.parse(fanout) as Record<string, JobId> });
+      waiter.resolve(receipt);
     }
   }
 
@@ -100,4 +128,14 @@ export class Receipts {
     });
     this.#wake = undefined;
   }
+}
+
+/** Null while a transaction is open that may bring the event. */
+function receiptOf(waiter: Waiter, row: TxRow): Receipt | null {
+  if (row.is_missing === true) {
+    waiter.goneFrom ??= Number(row.next);
+    return Number(row.oldest) >= waiter.goneFrom ? { fannedOut: false, reason: "gone" } : null;
+  }
+  if (row.is_poisoned === true) return { fannedOut: false, reason: "poisoned" };
+  return { fannedOut: true, jobs: JSON.parse(String(row.fanout)) as Record<string, JobId> };
 }

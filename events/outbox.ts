@@ -17,6 +17,7 @@ import type {
   Registrar,
   Service,
   Upkeep,
+  WaitOptions,
 } from "../ports/mod.ts";
 import { SweepPosition } from "../ports/sweep_position.ts";
 import { alertsOf } from "./_alerts.ts";
@@ -101,8 +102,8 @@ export class Outbox implements Events, Service {
   }
 
   /** Resolves once an event has been fanned out, or at the deadline. */
-  async awaitFanout(id: EventId, maxMs: number): Promise<Receipt> {
-    return await this.#receipts.wait(id, maxMs);
+  async awaitFanout(id: EventId, maxMs: number, options: WaitOptions = {}): Promise<Receipt> {
+    return await this.#receipts.wait(id, maxMs, options);
   }
 
   /** The newest event about a subject. */
@@ -136,8 +137,9 @@ export class Outbox implements Events, Service {
     await this.#relay.start();
   }
 
-  /** Ends after the present batch. Idempotent. */
+  /** Answers who waits for a fan-out, and ends after the present batch. Idempotent. */
   async stop(): Promise<void> {
+    this.#receipts.stop();
     await this.#relay?.stop();
   }
 

@@ -33,7 +33,7 @@ const KIND_KEYS = [
   ...CONFINED_KEYS,
 ];
 const PERIODIC_KEYS = ["name", "every", "cron", "timezone", "runAtStart", ...CONFINED_KEYS];
-const PERMISSION_KEYS = ["read", "write", "net", "denyNet", "env", "run", "sys", "ffi", "import"];
+const PERMISSION_KEYS = ["read", "write", "net", "denyNet", "env", "run", "sys", "ffi", "import", "enqueue"];
 
 /** What is wrong with a registrar itself. */
 export function registrarFaults(registrar: Registrar): string[] {
@@ -183,6 +183,17 @@ export function handlerFaults(
   }
   const confined = isolation === "process" || declared.permissions !== undefined || memory !== undefined ||
     declared.ownThread === true;
+  for (const key of ["permissions", "memory"] as const) {
+    if (declared[key] === undefined || isolation !== "thread") continue;
+    faults.push(
+      `${name}: has both ${key} and isolation "thread", expected "process": ${key} can bind a process alone`,
+    );
+  }
+  if (memory !== undefined && declared.ownThread === true) {
+    faults.push(
+      `${name}: has both memory and ownThread, expected one: with memory each job has a process to itself`,
+    );
+  }
   if (declared.permissions !== undefined) faults.push(...permissionFaults(name, declared.permissions));
   if (typeof handler === "function" && confined) {
     faults.push(
@@ -190,6 +201,18 @@ export function handlerFaults(
     );
   }
   return faults;
+}
+
+/** What is wrong with the kinds that a handler may enqueue. */
+export function enqueueFaults(
+  { name, permissions }: Pick<Kind, "name" | "permissions">,
+  kinds: ReadonlySet<string>,
+): string[] {
+  const allowed: unknown = isRecord(permissions) ? permissions?.enqueue : undefined;
+  if (!Array.isArray(allowed)) return [];
+  return allowed.filter((kind) => !kinds.has(kind)).map((kind) =>
+    `${label("the handler of", name)}: permissions.enqueue names ${show(kind)}, which is no declared kind`
+  );
 }
 
 /** A misspelt permission must not read as none asked for, nor as all given. */

@@ -1,5 +1,6 @@
 import { show } from "./_show.ts";
 import {
+  enqueueFaults,
   isRecord,
   kindFaults,
   label,
@@ -124,6 +125,10 @@ export function compose(input: CompositionInput, schedule: Schedule): Compositio
     faults.push(
       `${label("subscription", subscription.name)} has the name of a kind, expected one of its own`,
     );
+  }
+  const enqueued = new Set([...kinds.keys(), ...subscriptions.keys()]);
+  for (const declared of [...kinds.values(), ...periodics.values(), ...subscriptions.values()]) {
+    faults.push(...enqueueFaults(declared, enqueued));
   }
   if (faults.length > 0) throw new CompositionError(faults);
   for (const periodic of periodics.values()) {

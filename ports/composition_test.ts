@@ -65,6 +65,26 @@ const FAULTY: readonly [string, Record<string, unknown>, string][] = [
   ["a backoff that is no function", { backoff: 5 }, "backoff is number"],
   ["an unknown isolation", { isolation: "vm" }, '"thread" or "process"'],
   ["a memory cap below 64 MiB", { memory: 1000, handler: "./x.ts" }, "64 MiB"],
+  [
+    "a memory cap in a thread",
+    { memory: 2 ** 27, isolation: "thread", handler: "./x.ts" },
+    'expected "process"',
+  ],
+  [
+    "permissions in a thread",
+    { permissions: {}, isolation: "thread", handler: "./x.ts" },
+    'expected "process"',
+  ],
+  [
+    "a memory cap and its own thread",
+    { memory: 2 ** 27, ownThread: true, handler: "./x.ts" },
+    "expected one",
+  ],
+  [
+    "an enqueue of a kind that nobody declares",
+    { permissions: { enqueue: ["mail", "mial"] }, handler: "./x.ts" },
+    'permissions.enqueue names "mial"',
+  ],
   ["permissions for a function", { permissions: {} }, "main thread"],
   ["a timeout as text", { timeout: "30" }, 'timeout is "30"'],
   ["a misspelt member", { permissons: {} }, '"permissons" is not known'],

@@ -277,6 +277,58 @@ export class DatabaseUnavailableError extends Error {
 }
 
 /**
+ * The database refuses what no retry mends, and a person can: a wrong password, a database that does not exist, tables
+ * that were not migrated, a missing right, a pooler that must be told of. Nothing was stored.
+ */
+export class DatabaseSetupError extends Error {
+  /** The name of the class. */
+  override readonly name = "DatabaseSetupError";
+  /** The five-character SQLSTATE: `28P01`, `3D000`, `42P01`, ... */
+  readonly sqlState: string;
+
+  /** Keeps the driver's error as the cause. The message ends with what to do. */
+  constructor(sqlState: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.sqlState = sqlState;
+  }
+}
+
+/**
+ * The transaction that a call was made in had ended before its statement could be sent. Nothing was stored by the call.
+ */
+export class TransactionEndedError extends Error {
+  /** The name of the class. */
+  override readonly name = "TransactionEndedError";
+
+  /** Says what to do. */
+  constructor(options?: ErrorOptions) {
+    super(
+      "Cannot use this transaction: it has ended since the call. Nothing was stored: await what you do with a " +
+        "transaction inside of it, and keep it for nothing later",
+      options,
+    );
+  }
+}
+
+/** A confined handler's job order goes beyond its kind's `permissions.enqueue`. Nothing was stored. */
+export class EnqueueNotAllowedError extends Error {
+  /** The name of the class. */
+  override readonly name = "EnqueueNotAllowedError";
+  /** What goes beyond: the name of a kind, or `cancel`. */
+  readonly beyond: readonly string[];
+
+  /** Names the handler's kind and what goes beyond. */
+  constructor(kind: string, beyond: readonly string[]) {
+    super(
+      `Cannot do this as a handler of kind ${show(kind)}: its permissions do not allow ${
+        beyond.map(show).join(", ")
+      }, expected the kinds in permissions.enqueue, or true for all kinds and for cancel()`,
+    );
+    this.beyond = beyond;
+  }
+}
+
+/**
  * The database has ended a statement at its bound, and nothing was done. `lock`: another session holds what it needed,
  * such as a row or a table that a migration locks. `statement`: it took too long.
  */

@@ -1,6 +1,6 @@
 import type { Backoff } from "./backoff.ts";
 import type { JobContext } from "./handler.ts";
-import type { Json } from "./json.ts";
+import type { Json, JsonInput } from "./json.ts";
 import type { Permissions } from "./kind.ts";
 import type { Tx } from "./tx.ts";
 
@@ -43,7 +43,7 @@ export interface EventDraft {
    */
   readonly ownerId?: string | null;
   /** JSON of at most 1 MiB less 16 KiB. Default null. */
-  readonly data?: Json;
+  readonly data?: JsonInput;
 }
 
 /**
@@ -68,7 +68,10 @@ export type RecordedEvent = {
 };
 
 /** Handles the events of one subscription, in the main thread. Idempotent by `event_id`. */
-export type EventHandler = (event: RecordedEvent, ctx: JobContext) => Promise<Json | void> | Json | void;
+export type EventHandler = (
+  event: RecordedEvent,
+  ctx: JobContext,
+) => Promise<JsonInput | void> | JsonInput | void;
 
 /**
  * Who is told of which events. Data, handed over at construction. It becomes a kind of the same name: every matching

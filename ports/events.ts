@@ -1,5 +1,6 @@
 import type { EventId, RecordedEvent } from "./event.ts";
 import type { JobId, JobState } from "./job.ts";
+import type { WaitOptions } from "./runtime.ts";
 
 /** Where an event is: waiting for its fan-out, fanned out, or set aside because its fan-out failed 5 times. */
 export type EventState = "waiting" | "fanned out" | "poisoned";
@@ -79,7 +80,16 @@ export interface EventDetail extends EventSummary {
 
 /** Says that an event has been fanned out, and under which jobs. */
 export type Receipt =
-  | { readonly fannedOut: false }
+  | {
+    readonly fannedOut: false;
+    /**
+     * - `timeout`: the time is up, and the event waits for its fan-out
+     * - `gone`: there is no such event: it was deleted, its transaction was rolled back, or there never was one
+     * - `poisoned`: its fan-out has failed 5 times; it waits for {@linkcode Events.requeue}
+     * - `stopped`: the runtime stops
+     */
+    readonly reason: "timeout" | "gone" | "poisoned" | "stopped";
+  }
   | {
     readonly fannedOut: true;
     /** The job of each subscriber, by the subscription's name: what `wait` takes. */
@@ -123,8 +133,13 @@ export interface Events {
    */
   requeue(id: EventId): Promise<void>;
 
-  /** Resolves once an event has been fanned out, or with `{ fannedOut: false }` at the deadline. */
-  awaitFanout(id: EventId, maxMs: number): Promise<Receipt>;
+  /**
+   * Resolves once an event has been fanned out, or with the reason why it was not: after `maxMs`, at a stop, when it is
+   * poisoned, or once it is certain that it is gone, as for {@linkcode Runtime.wait}.
+   *
+   * @throws {InvalidOptionError} the id is none of an event, `maxMs` is below 0 or no number, or the signal is none.
+   */
+  awaitFanout(id: EventId, maxMs: number, options?: WaitOptions): Promise<Receipt>;
 
   /**
    * The newest event about a subject, whoever its owner is, for a change whose event a trigger has recorded; null when there

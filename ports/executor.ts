@@ -1,10 +1,11 @@
 import type { FailureClass } from "./job.ts";
 import type { CallOptions } from "./handler.ts";
-import type { Json } from "./json.ts";
+import type { Json, JsonInput } from "./json.ts";
+import type { Jobs } from "./jobs.ts";
 import type { Kind } from "./kind.ts";
 
-/** Why an attempt is told to end. */
-export type AbortReason = "cancel" | "stop";
+/** Why an attempt is told to end: `rescued` when this process was taken for dead, so that the job was given to another. */
+export type AbortReason = "cancel" | "stop" | "rescued";
 
 /** One attempt to be run. */
 export interface Attempt {
@@ -98,12 +99,12 @@ export interface Executor {
 
   /**
    * Aborts the signal of a running attempt. What does not end within the grace is ended, and reported as failed with
-   * class `timeout` (cancel) or as released (stop). Nothing happens when the attempt has ended.
+   * class `timeout` (cancel) or as released (stop, rescued). Nothing happens when the attempt has ended.
    */
   abort(key: number, reason: AbortReason): void;
 
   /** Runs a module's default export in a host process of its own permissions. */
-  call(module: string | URL, input: Json, options?: CallOptions): Promise<Json>;
+  call(module: string | URL, input: JsonInput, options?: CallOptions): Promise<Json>;
 
   /** How many more attempts of handler modules would begin at once. What is beyond waits, though it counts as started. */
   room(): number;
@@ -119,4 +120,6 @@ export interface Executor {
 export interface ExecutorStart {
   /** Called for each thread that could not be ended. */
   readonly onThreadLost: (thread: LostThread) => void;
+  /** What handlers enqueue through. Absent, they can't. */
+  readonly jobs?: Jobs;
 }

@@ -1,6 +1,7 @@
 import { show } from "./_show.ts";
 import { errorText } from "./error_text.ts";
-import type { Json } from "./json.ts";
+import type { Json, JsonInput } from "./json.ts";
+import type { Jobs } from "./jobs.ts";
 import type { Log } from "./log.ts";
 import type { Permissions } from "./kind.ts";
 import type { Tx } from "./tx.ts";
@@ -14,7 +15,7 @@ import type { Tx } from "./tx.ts";
  * - `throw discard(reason)`: never again;
  * - any other throw: again after the kind's backoff, until the attempts are used up.
  */
-export type Handler = (args: Json, ctx: JobContext) => Promise<Json | void> | Json | void;
+export type Handler = (args: Json, ctx: JobContext) => Promise<JsonInput | void> | JsonInput | void;
 
 /** What a handler knows and can do beside its args. */
 export interface JobContext {
@@ -46,7 +47,23 @@ export interface JobContext {
    * @throws {TransactionConflictError} in REPEATABLE READ or SERIALIZABLE, when a cancel has come since the transaction
    * began. Roll back; run again it would be a {@linkcode FenceLostError}.
    */
-  completeIn(tx: Tx, output?: Json): Promise<void>;
+  completeIn(tx: Tx, output?: JsonInput): Promise<void>;
+  /**
+   * Enqueues and cancels jobs, for handlers of any isolation: by itself, or with `ctx.jobs.with(tx)` in a transaction of the
+   * handler's own. Use it within the attempt. A handler of a kind with `permissions` may enqueue the kinds that
+   * `permissions.enqueue` names; anything else is an {@linkcode EnqueueNotAllowedError}.
+   *
+   * @example
+   * ```ts ignore
+   * await ctx.jobs.enqueue("order.archive", { orderId });
+   * await sql.begin(async (tx) => {
+   *   await tx`update orders set state = 'paid' where id = ${orderId}`;
+   *   await ctx.jobs.with(tx).enqueue("order.mail", { orderId });
+   *   await ctx.completeIn(tx);
+   * });
+   * ```
+   */
+  readonly jobs: Jobs;
   /**
    * Runs another module's default export in a host process that has only the permissions given here. It is called with
    * the input and `{ signal }`, which aborts when the call must end: at its limit, and with its caller. Input and output
@@ -59,13 +76,13 @@ export interface JobContext {
    * @throws {InvalidOptionError} an option is not as it should be.
    * @throws {TooLargeError} the input is larger than 4 MiB.
    */
-  call(module: string | URL, input: Json, options?: CallOptions): Promise<Json>;
+  call(module: string | URL, input: JsonInput, options?: CallOptions): Promise<Json>;
 }
 
 /** How {@linkcode JobContext.call} runs its module. */
 export interface CallOptions {
   /** What the host process may do beside reading its own code. Default nothing. */
-  readonly permissions?: Permissions;
+  readonly permissions?: Omit<Permissions, "enqueue">;
   /** The limit of the call, in ms. Default 30,000. */
   readonly timeout?: number;
 }

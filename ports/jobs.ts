@@ -1,5 +1,5 @@
 import type { JobId, JobState } from "./job.ts";
-import type { Json } from "./json.ts";
+import type { JsonInput } from "./json.ts";
 import type { Tx } from "./tx.ts";
 
 /** How one job is enqueued. */
@@ -22,7 +22,7 @@ export interface EnqueueRequest extends EnqueueOptions {
   /** A declared kind. */
   readonly kind: string;
   /** Its args. Default null, which the handler sees as `{}`. */
-  readonly args?: Json;
+  readonly args?: JsonInput;
 }
 
 /** What a cancel did. */
@@ -57,7 +57,7 @@ export interface Jobs {
    * @throws {TooLargeError} the args are above 1 MiB; nothing was sent.
    * @throws {TransactionConflictError} in REPEATABLE READ, when a concurrent transaction took the unique key.
    */
-  enqueue(kind: string, args?: Json, options?: EnqueueOptions): Promise<JobId>;
+  enqueue(kind: string, args?: JsonInput, options?: EnqueueOptions): Promise<JobId>;
 
   /** Enqueues many jobs, all or none, in one statement; the ids are in the order of the requests. */
   enqueueMany(requests: readonly EnqueueRequest[]): Promise<JobId[]>;

@@ -9,12 +9,15 @@ export interface JsonTextOptions {
   readonly name: string;
   /** The longest text that is accepted, in bytes of UTF-8, with the digits that jsonb writes for an exponent. */
   readonly maxBytes: number;
+  /** Whether a member of an object that is undefined is refused. Default it is left out, as `JSON.stringify` does. */
+  readonly refuseUndefined?: boolean;
 }
 
 /**
- * Checks that a value is JSON which survives the round trip exactly, and returns its text.
+ * Checks that a value is JSON which survives the round trip exactly, and returns its text. Members of objects that are
+ * undefined are left out.
  *
- * @throws {InvalidJsonError} for what is not JSON (undefined, BigInt, NaN, functions, dates, class instances,
+ * @throws {InvalidJsonError} for what is not JSON (undefined as a whole or in a list, BigInt, NaN, functions, dates, class instances,
  *   cycles), for U+0000 (jsonb can't hold it) and for half a surrogate pair, with the path in the value.
  * @throws {TooLargeError} when the text is longer than `maxBytes`.
  */
@@ -213,11 +216,11 @@ function writtenDigits(value: number): string {
 /** V8 makes no longer string, in UTF-16 code units. */
 const STRING_LENGTH_MAX = 2 ** 29 - 24;
 
-function textOf(value: unknown, { name, maxBytes }: JsonTextOptions): string {
+function textOf(value: unknown, { name, maxBytes, refuseUndefined = false }: JsonTextOptions): string {
   const path = [name];
   let text: unknown;
   try {
-    check(value, path, new Set());
+    check(value, path, { above: new Set(), refuseUndefined });
     text = JSON.stringify(value);
   } catch (error) {
     if (error instanceof InvalidJsonError) throw error;
@@ -231,7 +234,14 @@ function textOf(value: unknown, { name, maxBytes }: JsonTextOptions): string {
   return text;
 }
 
-function check(value: unknown, path: string[], above: Set<object>): void {
+/** What a check knows beside the value and its path. */
+interface Checking {
+  /** The objects that hold the value. */
+  readonly above: Set<object>;
+  readonly refuseUndefined: boolean;
+}
+
+function check(value: unknown, path: string[], checking: Checking): void {
   switch (typeof value) {
     case "boolean":
       return;
@@ -248,24 +258,25 @@ function check(value: unknown, path: string[], above: Set<object>): void {
       throw refuse(path, `${typeof value} is no JSON`);
   }
   if (value === null || isRawJSON(value)) return;
+  const { above } = checking;
   if (above.has(value)) throw refuse(path, "it contains itself");
   if (above.size >= ARGS_DEPTH_MAX) throw refuse(path, `it is nested deeper than ${ARGS_DEPTH_MAX} levels`);
   above.add(value);
-  if (Array.isArray(value)) checkArray(value, path, above);
-  else checkObject(value, path, above);
+  if (Array.isArray(value)) checkArray(value, path, checking);
+  else checkObject(value, path, checking);
   above.delete(value);
 }
 
-function checkArray(value: readonly unknown[], path: string[], above: Set<object>): void {
+function checkArray(value: readonly unknown[], path: string[], checking: Checking): void {
   refuseToJson(value, path);
   for (let index = 0; index < value.length; index++) {
     path.push(`[${index}]`);
-    check(value[index], path, above);
+    check(value[index], path, checking);
     path.pop();
   }
 }
 
-function checkObject(value: object, path: string[], above: Set<object>): void {
+function checkObject(value: object, path: string[], checking: Checking): void {
   const prototype = Object.getPrototypeOf(value);
   // Another realm's Object.prototype is not ours; what makes an object plain is that nothing stands above it.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
@@ -275,9 +286,10 @@ function checkObject(value: object, path: string[], above: Set<object>): void {
   }
   refuseToJson(value, path);
   for (const [key, inner] of Object.entries(value)) {
+    if (inner === undefined && !checking.refuseUndefined) continue;
     path.push(childPath("", key, false));
     checkString(key, path);
-    check(inner, path, above);
+    check(inner, path, checking);
     path.pop();
   }
 }

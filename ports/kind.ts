@@ -73,6 +73,8 @@ export interface Permissions {
   readonly ffi?: true | readonly string[];
   /** Hosts that code may be imported from. */
   readonly import?: true | readonly string[];
+  /** Kinds whose jobs its handler may enqueue through `ctx.jobs`. `true` is every kind, and `ctx.jobs.cancel()` too. */
+  readonly enqueue?: true | readonly string[];
 }
 
 /** One line of the queue table. */

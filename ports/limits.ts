@@ -21,9 +21,6 @@ export const ERROR_MESSAGE_LENGTH_MAX: number = 8 * 1024;
 /** How many attempts' errors a job keeps: the first one and the newest others. */
 export const ERRORS_KEPT_MAX: number = 100;
 
-/** How many different jobs one process waits for at once. Past it a wait answers at once. */
-export const WAITED_JOBS_MAX: number = 64;
-
 /** How many characters of a job's args a list shows. `get` returns all of them. */
 export const ARGS_PREVIEW_LENGTH: number = 200;
 

@@ -42,3 +42,4 @@ export * from "./tx.ts";
 export * from "./typed_jobs.ts";
 export * from "./typed_kind.ts";
 export * from "./upkeep.ts";
+export * from "./waiting.ts";

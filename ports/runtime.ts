@@ -5,7 +5,15 @@ import type { Json } from "./json.ts";
 
 /** What {@linkcode Runtime.wait} answers. */
 export type WaitResult =
-  | { readonly done: false }
+  | {
+    readonly done: false;
+    /**
+     * - `timeout`: the time is up, and the job has not ended
+     * - `gone`: there is no such job: it was purged, its transaction was rolled back, or there never was one
+     * - `stopped`: the runtime stops
+     */
+    readonly reason: "timeout" | "gone" | "stopped";
+  }
   | {
     readonly done: true;
     /** How the job ended. */
@@ -16,13 +24,22 @@ export type WaitResult =
     readonly error: string | null;
   };
 
+/** How a wait may end early. */
+export interface WaitOptions {
+  /** Ends the wait when it aborts, which rejects with its reason. */
+  readonly signal?: AbortSignal;
+}
+
 /** Enqueues, inspects and, once started, works. */
 export interface Runtime extends Jobs, Inspector, AsyncDisposable {
   /**
-   * Resolves with the final state of a job, or `{ done: false }` at the deadline. A process waits for at most 64
-   * different jobs at once; past that it answers `{ done: false }` at once. Waits on one job share a waiter.
+   * Resolves with the final state of a job, or with the reason why there is none: after `maxMs`, at a stop, or once it is
+   * certain that the job is gone. That is so at once, unless transactions are open of which one may be the job's own: then
+   * when all of these have ended. Any number of waits may be under way; those on one job share a waiter.
+   *
+   * @throws {InvalidOptionError} the id is no text, `maxMs` is below 0 or no number, or the signal is none.
    */
-  wait(id: JobId, maxMs: number): Promise<WaitResult>;
+  wait(id: JobId, maxMs: number, options?: WaitOptions): Promise<WaitResult>;
 
   /**
    * Starts to work. It checks the schema's version and that every handler module loads, and migrates nothing.

@@ -153,6 +153,9 @@ export interface Store {
   /** What is stored of upkeep tasks. What a process reported that is gone, or silent for 5 minutes, is left out. */
   upkeep(): Promise<StoredUpkeep>;
 
+  /** Queues, by name, in which due jobs wait, that no process on the record works, and that are not paused. */
+  unworked(): Promise<string[]>;
+
   /** Counts what has not ended, without a look at what has. The filter is checked already. */
   depth(filter: DepthFilter): Promise<Depth>;
 
@@ -168,8 +171,8 @@ export interface Store {
   /** Puts a job back in line. Returns its queue. Throws as {@linkcode Inspector.retry} says. */
   retry(id: JobId): Promise<string>;
 
-  /** Of these jobs, those that have ended. */
-  finals(ids: readonly JobId[]): Promise<Final[]>;
+  /** Which of these jobs have ended, and which are not there, all at one moment. */
+  finals(ids: readonly JobId[]): Promise<Finals>;
 
   /**
    * Sends messages to every process on this store, this one included. May be lost. A store that knows that somebody is
@@ -181,10 +184,12 @@ export interface Store {
   subscribe(observer: SignalObserver): Promise<SignalSubscription>;
 }
 
-/** The text of one statement that completes a job, run through the handler's own `Tx`. */
+/** The texts of statements that are run through a handler's own `Tx`: one completes a job. */
 export interface Completion {
   /** Its placeholders are $1 the id, $2 the run, $3 the output as JSON text or null. A row means it took effect. */
   readonly text: string;
+  /** One that names the transaction which is open, in its column `id`; another one, or none, has another name. */
+  readonly transaction: string;
 }
 
 /** A job to be written. All is checked already. */
@@ -462,6 +467,28 @@ export interface Final {
   readonly output: string | null;
   /** The last error's message. */
   readonly error: string | null;
+}
+
+/** Which of some jobs have ended, and which are not there. The others wait or run. */
+export interface Finals {
+  /** Those that have ended. */
+  readonly ended: readonly Final[];
+  /** Those that are not there. */
+  readonly missing: readonly Missing[];
+}
+
+/**
+ * A job that is not there. A transaction that is open may still bring it. Transactions are numbered: each one that was open
+ * at this look has a number below `next`, and all below `oldest` have ended. So a job is gone when it is missing at a look
+ * whose `oldest` has reached the `next` of an earlier look, or of the same.
+ */
+export interface Missing {
+  /** The job. */
+  readonly id: JobId;
+  /** The number of the oldest open transaction; `next` when there is none. */
+  readonly oldest: number;
+  /** The number that the next transaction gets. */
+  readonly next: number;
 }
 
 /** A message between processes. Every one is a hint: what is lost is found by polling. */

@@ -1,7 +1,7 @@
 import { InvalidOptionError, UndeclaredKindError } from "./errors.ts";
 import type { JobId } from "./job.ts";
 import type { CancelResult, EnqueueOptions, Jobs } from "./jobs.ts";
-import type { Json } from "./json.ts";
+import type { JsonInput } from "./json.ts";
 import type { Tx } from "./tx.ts";
 import type { KindInput, TypedKind } from "./typed_kind.ts";
 
@@ -78,13 +78,13 @@ function viewOf<K extends TypedKind>(
   return {
     with: (tx) => viewOf(jobs.with(tx), nameOf),
     enqueue: async (kind: string | TypedKind, args?: unknown, options?: EnqueueOptions) =>
-      await jobs.enqueue(nameOf(kind), args as Json, options),
+      await jobs.enqueue(nameOf(kind), args as JsonInput, options),
     enqueueMany: async (requests) =>
       await jobs.enqueueMany(
         listOf(requests).map((request) => ({
           ...request,
           kind: nameOf(request?.kind),
-          args: request.args as Json,
+          args: request.args as JsonInput,
         })),
       ),
     cancel: (id) => jobs.cancel(id),

@@ -9,7 +9,7 @@ import { discard, type Handler, type JobContext } from "./handler.ts";
 import { isArgsSchema, isRecord } from "./_declaration_faults.ts";
 import { show } from "./_show.ts";
 import { InvalidOptionError } from "./errors.ts";
-import type { Json } from "./json.ts";
+import type { JsonInput } from "./json.ts";
 import type { Kind } from "./kind.ts";
 
 /** A kind whose name and args the compiler knows. Everything that takes a {@linkcode Kind} takes it. */
@@ -35,7 +35,7 @@ export interface TypedKindSpec<Name extends string, Schema extends ArgsSchema> e
 export type TypedHandler<Schema extends ArgsSchema> = (
   args: ArgsOutput<Schema>,
   ctx: JobContext,
-) => Promise<Json | void> | Json | void;
+) => Promise<JsonInput | void> | JsonInput | void;
 
 /**
  * Declares a kind whose args are described by a schema. Args that do not fit are refused at enqueue with an

@@ -28,7 +28,7 @@ export class GivenBack {
     this.#counts.set(id, times);
     if (times < SAID_FROM || !Number.isInteger(Math.log2(times / SAID_FROM))) return;
     this.#log.warn("job begins again and again and is given back each time, without an attempt spent", {
-      job: id,
+      jobId: id,
       kind,
       run,
       times,

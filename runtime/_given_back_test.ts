@@ -6,7 +6,7 @@ Deno.test("GivenBack tells of a job that is given back 5 times in a row, and aga
   const told: unknown[] = [];
   const noticed = new GivenBack({
     ...silentLog,
-    warn: (_event, fields) => void told.push([fields!.job, fields!.times]),
+    warn: (_event, fields) => void told.push([fields!.jobId, fields!.times]),
   });
   const job = (id: string): Claimed => ({
     id,

@@ -289,7 +289,7 @@ export class Heart {
     if (refused.length > 0) {
       this.#fault = new Error(`job ${refused[0]!.id}: ${refused[0]!.error}`);
       this.#sayOf(id, "the database refuses the rescue of a job, it is tried again with every heartbeat", {
-        job: refused[0]!.id,
+        jobId: refused[0]!.id,
         sqlState: refused[0]!.sqlState,
         refused: refused.length,
         error: refused[0]!.error,

@@ -6,9 +6,10 @@ import {
   type EnqueueRequest,
   type JobId,
   type Jobs,
-  type Json,
+  type JsonInput,
   type Store,
   type Tx,
+  watchTransaction,
 } from "../ports/mod.ts";
 import { checkJobId, newJob, newJobs, requestOf } from "./_requests.ts";
 
@@ -29,14 +30,16 @@ export class JobsInTransaction implements Jobs {
     return new JobsInTransaction(this.#store, this.#composition, tx);
   }
 
-  async enqueue(kind: string, args?: Json, options?: EnqueueOptions): Promise<JobId> {
-    const job = newJob(this.#composition, requestOf(kind, args, options));
-    const [inserted] = await this.#store.insert([job instanceof Promise ? await job : job], this.#tx);
+  async enqueue(kind: string, args?: JsonInput, options?: EnqueueOptions): Promise<JobId> {
+    const made = newJob(this.#composition, requestOf(kind, args, options));
+    const job = made instanceof Promise ? await this.#whileOpen(made) : made;
+    const [inserted] = await this.#store.insert([job], this.#tx);
     return inserted!.id;
   }
 
   async enqueueMany(requests: readonly EnqueueRequest[]): Promise<JobId[]> {
-    const jobs = await newJobs(this.#composition, requests);
+    const made = newJobs(this.#composition, requests);
+    const jobs = made instanceof Promise ? await this.#whileOpen(made) : made;
     if (jobs.length === 0) return [];
     return (await this.#store.insert(jobs, this.#tx)).map((inserted) => inserted.id);
   }
@@ -44,5 +47,15 @@ export class JobsInTransaction implements Jobs {
   async cancel(id: JobId): Promise<CancelResult> {
     checkJobId(id);
     return await this.#store.cancel(id, this.#tx);
+  }
+
+  /** A schema that takes its time may be done when the transaction is over: then nothing may be sent through it any more. */
+  async #whileOpen<T>(made: Promise<T>): Promise<T> {
+    const { completion } = this.#store;
+    if (completion === null) return await made;
+    const assertOpen = watchTransaction(this.#tx, completion.transaction);
+    const result = await made;
+    await assertOpen();
+    return result;
   }
 }

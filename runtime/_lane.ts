@@ -226,7 +226,7 @@ export class Lane implements SuspectsOwner {
     const beginning = this.#beginning;
     this.#beginning = new Set();
     for (const suspect of beginning) this.#suspects.ended(suspect, null);
-    this.abort();
+    this.abort("rescued");
   }
 
   /** Claims no more and gives back what has not started. Resolves when that is on its way. */
@@ -238,11 +238,11 @@ export class Lane implements SuspectsOwner {
     await this.#claims.stop();
   }
 
-  /** Aborts what runs, because this process stops. */
-  abort(): void {
+  /** Aborts what runs. */
+  abort(reason: "stop" | "rescued"): void {
     for (const running of this.#running) {
       running.aborted = true;
-      this.#options.executor.abort(running.key, "stop");
+      this.#options.executor.abort(running.key, reason);
     }
   }
 
@@ -486,7 +486,7 @@ export class Lane implements SuspectsOwner {
     // A suspect has ended when that is written: the next one may kill this process. Or when it can't be.
     const done = suspect === undefined ? undefined : once(() => this.#suspects.ended(suspect, ms));
     this.#settle(job, settlement, { done, refused: done, withoutOutput });
-    reportAttempt(this.#options.log, { job, kind, outcome, settlement });
+    reportAttempt(this.#options.log, { job, kind, outcome, settlement, tookMs: ms });
     this.#givenBack.note(job, settlement, outcome.type === "released" ? outcome.reason : "aborted");
     if (this.#running.size === 0) { for (const resolve of this.#idle.splice(0)) resolve(); }
     this.#pump();
@@ -533,7 +533,7 @@ export class Lane implements SuspectsOwner {
     const level = this.#undeclared.has(job.kind) ? "debug" : "warn";
     this.#undeclared.add(job.kind);
     log[level]("kind not declared here, its jobs are put aside for a process that knows it", {
-      job: job.id,
+      jobId: job.id,
       kind: job.kind,
     });
     const { id, run, alone } = job;

@@ -23,6 +23,7 @@ import type { Signaller } from "./_signaller.ts";
 import type { StopDeadline } from "./_stop_deadline.ts";
 import { Suspects } from "./_suspects.ts";
 import { Ticker } from "./_ticker.ts";
+import { UnworkedQueues } from "./_unworked_queues.ts";
 import { within } from "./_within.ts";
 import type { Settings } from "./settings.ts";
 
@@ -75,6 +76,7 @@ export class Processing {
   readonly #purges: Ticker;
   readonly #ticking: UpkeepTask;
   readonly #purging: UpkeepTask;
+  readonly #unworked: UnworkedQueues;
   #stopping = false;
 
   /** Does nothing yet. */
@@ -112,6 +114,7 @@ export class Processing {
       everyMs: settings.purgeMs,
       failing: "ended jobs not purged, trying again",
     });
+    this.#unworked = new UnworkedQueues(store, log);
     this.#ticks = new Ticker({ everyMs: settings.pollMs, run: () => this.#tick() });
     this.#purges = new Ticker({ everyMs: settings.purgeMs, run: () => this.#purge() });
   }
@@ -205,7 +208,7 @@ export class Processing {
       ...lanes.map((lane) => lane.idle()),
     ]);
     if (!await within(quiet, deadline.graceMs)) {
-      for (const lane of lanes) lane.abort();
+      for (const lane of lanes) lane.abort("stop");
       await within(quiet, deadline.workMs);
       // Ends what ignored the abort, and reports it as released.
       await executor.stop();
@@ -328,6 +331,7 @@ export class Processing {
   }
 
   async #purge(): Promise<void> {
+    if (this.#leader.leading) await this.#unworked.look();
     const { store, settings } = this.#options;
     const { retentionCompletedMs, retentionOthersMs } = settings;
     const step = { completedMs: retentionCompletedMs, othersMs: retentionOthersMs, limit: PURGE_STEP };

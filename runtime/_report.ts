@@ -10,21 +10,33 @@ export interface EndedAttempt {
   readonly outcome: AttemptOutcome;
   /** What becomes of the job. */
   readonly settlement: Settlement;
+  /** How long it took, in ms. */
+  readonly tookMs: number;
 }
 
-/** Tells of what went wrong, for whoever is on call: with which job, and what happens next. */
-export function reportAttempt(log: Log, { job, kind, outcome, settlement }: EndedAttempt): void {
-  if (outcome.type === "completed" || outcome.type === "snoozed") return;
-  const next = settlement.to === "retry" ? { inMs: settlement.delayMs } : {};
+/** Tells of what went wrong, for whoever is on call: with which job, and what happens next. Who looks closer sees the rest. */
+export function reportAttempt(log: Log, { job, kind, outcome, settlement, tookMs }: EndedAttempt): void {
+  if (outcome.type === "completed") {
+    // Whether its own transaction has committed is not known here.
+    log.debug(outcome.completedIn ? "handler has completed its job in a transaction" : "job completed", {
+      jobId: job.id,
+      kind: job.kind,
+      attempt: job.attempt,
+      tookMs: Math.round(tookMs),
+    });
+    return;
+  }
+  const next = settlement.to === "retry" || settlement.to === "snooze" ? { inMs: settlement.delayMs } : {};
   const fields = {
-    job: job.id,
+    jobId: job.id,
     kind: job.kind,
     attempt: job.attempt,
     of: job.maxAttempts,
     next: settlement.to,
     ...next,
   };
-  if (outcome.type === "failed") {
+  if (outcome.type === "snoozed") log.debug("job snoozed", fields);
+  else if (outcome.type === "failed") {
     log.warn("attempt failed", { ...fields, class: outcome.class, error: outcome.message });
   } else if (outcome.type === "discarded") {
     const level = kind.discardAlert === false ? "debug" : "warn";

@@ -7,24 +7,20 @@ import {
   type DepthFilter,
   type EnqueueOptions,
   type EnqueueRequest,
+  instantText,
   InvalidOptionError,
   JOB_STATES,
   type JobFilter,
   type JobId,
-  type Json,
+  type JsonInput,
   type Kind,
   LIST_LIMIT_MAX,
   type NewJob,
   PERIODIC_PREFIX,
-  TIMER_MS_MAX,
   toJsonText,
   UndeclaredKindError,
   UndeclaredQueueError,
 } from "../ports/mod.ts";
-
-/** The latest instant that a job can be scheduled for: what every store and every date library can hold. */
-const LATEST_MS = Date.UTC(9999, 11, 31);
-const EARLIEST_MS = Date.UTC(1, 0, 1);
 
 /**
  * Turns a request into a job to be written. All that can be wrong with it is found here, before any SQL is sent. It is a
@@ -41,7 +37,7 @@ export function newJob(composition: Composition, request: EnqueueRequest): NewJo
     args: toJsonText(request.args ?? null, { name: "args", maxBytes: ARGS_BYTES_MAX }),
     priority: priorityOf(request.priority),
     maxAttempts: kind.maxAttempts,
-    runAt: runAtOf(request.runAt),
+    runAt: request.runAt === undefined ? null : instantText("runAt", request.runAt),
     unique: uniqueOf(request.uniqueByArgs),
   };
   if (kind.args === undefined) return job;
@@ -53,7 +49,7 @@ export function newJob(composition: Composition, request: EnqueueRequest): NewJo
 /** What an enqueue was asked for, as a request. What does not belong to its options is refused here. */
 export function requestOf(
   kind: string,
-  args: Json | undefined,
+  args: JsonInput | undefined,
   options: EnqueueOptions | undefined,
 ): EnqueueRequest {
   if (options === undefined) return { kind, args: args ?? null };
@@ -79,16 +75,16 @@ const JOB_ID_LENGTH_MAX = 256;
  *
  * @throws as {@linkcode Jobs.enqueueMany} says.
  */
-export async function newJobs(
+export function newJobs(
   composition: Composition,
   requests: readonly EnqueueRequest[],
-): Promise<NewJob[]> {
+): NewJob[] | Promise<NewJob[]> {
   if (!Array.isArray(requests)) {
     throw new InvalidOptionError("requests", requests, "a list of { kind, args?, ... }");
   }
   const jobs = requests.map((request) => newJob(composition, request));
   // Nearly always none is a promise, and a promise for each of thousands would cost as much as the checks.
-  return jobs.some((job) => job instanceof Promise) ? await Promise.all(jobs) : jobs as NewJob[];
+  return jobs.some((job) => job instanceof Promise) ? Promise.all(jobs) : jobs as NewJob[];
 }
 
 /** Checks a filter: one that is misspelt would show every job, or none. */
@@ -101,7 +97,10 @@ export function listFilter(filter: JobFilter): JobFilter & { readonly limit: num
   if (state !== undefined && !JOB_STATES.includes(state)) {
     throw new InvalidOptionError("state", state, `one of ${JOB_STATES.join(", ")}`);
   }
-  if (args !== undefined) toJsonText(args, { name: "args", maxBytes: ARGS_BYTES_MAX });
+  // Left out, a value that is missing would find every job.
+  if (args !== undefined) {
+    toJsonText(args, { name: "args", maxBytes: ARGS_BYTES_MAX, refuseUndefined: true });
+  }
   if (!Number.isInteger(limit) || limit < 1 || limit > LIST_LIMIT_MAX) {
     throw new InvalidOptionError("limit", limit, `an integer from 1 to ${LIST_LIMIT_MAX}`);
   }
@@ -121,12 +120,6 @@ export function depthFilter(filter: DepthFilter): DepthFilter {
 const OPTION_KEYS = ["runAt", "uniqueByArgs", "queue", "priority"];
 const REQUEST_KEYS = ["kind", "args", ...OPTION_KEYS];
 const FILTER_KEYS = ["kind", "queue", "state", "args", "before", "limit"];
-
-/** Checks for how long is waited. */
-export function waitMs(maxMs: number): number {
-  if (typeof maxMs === "number" && maxMs >= 0) return Math.min(maxMs, TIMER_MS_MAX);
-  throw new InvalidOptionError("maxMs", maxMs, "ms, 0 or more");
-}
 
 /** A periodic's jobs are enqueued by its ticks and by `runPeriodic`, one at a time. */
 function kindOf(composition: Composition, name: string): Kind {
@@ -156,11 +149,4 @@ function priorityOf(priority: number | undefined): number {
   if (priority === undefined) return 2;
   if (Number.isInteger(priority) && priority >= 1 && priority <= 4) return priority;
   throw new InvalidOptionError("priority", priority, "1 (first), 2, 3 or 4");
-}
-
-function runAtOf(runAt: Date | undefined): string | null {
-  if (runAt === undefined) return null;
-  const ms = runAt instanceof Date ? runAt.getTime() : NaN;
-  if (ms >= EARLIEST_MS && ms <= LATEST_MS) return runAt.toISOString();
-  throw new InvalidOptionError("runAt", runAt, "a Date from the year 1 to the year 9999");
 }

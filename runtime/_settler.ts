@@ -116,7 +116,7 @@ export class Settler {
         else if (this.#aside.size <= 1 && !this.#abandoned) this.#retrying.succeeded();
         return error;
       },
-      refOf: ({ settlement: { id, run, to } }) => ({ job: id, run, to }),
+      refOf: ({ settlement: { id, run, to } }) => ({ jobId: id, run, to }),
       onFewer: options.onRecovered,
       log: options.log,
     });
@@ -284,7 +284,7 @@ export class Settler {
     if (!("output" in settlement) || settlement.output === null || withoutOutput === undefined) return error;
     const reason = `The database can't store what the handler returned: ${errorText(error)}`;
     this.#options.log.warn("output not stored, the attempt counts as failed", {
-      job: settlement.id,
+      jobId: settlement.id,
       run: settlement.run,
       error: errorText(error),
     });

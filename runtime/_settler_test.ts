@@ -145,7 +145,7 @@ Deno.test("Settler sets a refused end aside, the others go on, and it is written
   await Promise.all(others);
   assertEquals([settler.backlog, settler.refused, settler.failing], [1, 1, false]);
   assertLess(batches.length, 25, "halves find it: not one statement for each");
-  assertEquals(lines.map(({ job, sqlState }) => [job, sqlState]), [["666", "23514"]]);
+  assertEquals(lines.map(({ jobId, sqlState }) => [jobId, sqlState]), [["666", "23514"]]);
   isRefused = false;
   assertEquals(await refused, "completed");
   await until(() => settler.refused === 0);
@@ -216,7 +216,7 @@ Deno.test("Settler tries the ends of a batch that took too long singly, and the 
   assertEquals(lines, [], "nobody is blamed for the batch of others");
   bound.resolve();
   await until(() => lines.length === 1);
-  assertEquals(lines[0]!.job, "666");
+  assertEquals(lines[0]!.jobId, "666");
   assertEquals([settler.refused, settler.failing], [1, false]);
   tooSlow = false;
   assertEquals(await slow, "completed");

@@ -1,12 +1,12 @@
 import {
   errorText,
   type Final,
+  type Finals,
   isTooDeep,
   type JobId,
   type Json,
   type Log,
   type Store,
-  WAITED_JOBS_MAX,
   type WaitResult,
 } from "../ports/mod.ts";
 import { levelOf } from "./_level_of.ts";
@@ -32,26 +32,36 @@ export interface WaitersOptions {
 /** The shortest time between two looks that signals ask for, in ms. */
 const TOLD_MS = 10;
 
-/** The first look at a wait after its first one, in ms. */
+/** The first look at a job after its first one, in ms. */
 const LOOK_AGAIN_MS = 20;
 
-interface Waiter {
-  readonly begunAt: number;
-  readonly resolve: (final: Final | null) => void;
+/** The most jobs that one statement looks at. */
+const LOOKED_AT_ONCE_MAX = 1000;
+
+/** A job that is waited for, by one or many. */
+interface Waited {
+  /** Who waits. */
+  readonly resolve: Set<(result: WaitResult) => void>;
+  /** When somebody last began to wait, in ms of `performance.now()`. */
+  begunAt: number;
+  /** When it is looked at next. */
+  lookAt: number;
+  /** The first number of a transaction that may no longer bring it, by the first look that missed it. */
+  goneFrom: number | null;
 }
 
 /**
  * Waits for jobs to end. Whoever waits asks every process to tell it of that job, and looks itself: first at once, for
  * the job may have ended before anyone was asked; then whenever told; then, for what was not told, whenever it has
  * waited as long again, and at every poll. A short job often ends while its ender is still being asked.
+ *
+ * A look is one statement for many jobs, so there may be any number of them.
  */
 export class Waiters {
   readonly #options: WaitersOptions;
-  readonly #waiters = new Map<JobId, Set<Waiter>>();
+  readonly #waited = new Map<JobId, Waited>();
   readonly #elsewhere = new Set<JobId>();
   readonly #look: Ticker;
-  #toLook = new Set<JobId>();
-  #lookAll = false;
   #lookedAt = -Infinity;
   #toldTimer: Timer | undefined;
   #started = false;
@@ -67,35 +77,29 @@ export class Waiters {
     });
   }
 
-  /** Waits for one job. */
-  async wait(id: JobId, maxMs: number): Promise<WaitResult> {
-    if (this.#stopped || (!this.#waiters.has(id) && this.#waiters.size >= WAITED_JOBS_MAX)) {
-      return { done: false };
+  /** Waits for one job. Rejects with the signal's reason when that aborts first. */
+  async wait(id: JobId, maxMs: number, signal?: AbortSignal): Promise<WaitResult> {
+    if (this.#stopped) return { done: false, reason: "stopped" };
+    const { promise, resolve, reject } = Promise.withResolvers<WaitResult>();
+    const timer = setTimeout(() => resolve({ done: false, reason: "timeout" }), maxMs);
+    const aborted = () => reject(signal!.reason);
+    signal?.addEventListener("abort", aborted, { once: true });
+    const waited = this.#begin(id, resolve);
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", aborted);
+      waited.resolve.delete(resolve);
+      if (waited.resolve.size === 0 && this.#waited.get(id) === waited) this.#waited.delete(id);
     }
-    const waiters = this.#waiters.get(id) ?? new Set();
-    if (waiters.size === 0) this.#options.signaller.send({ type: "wait", id });
-    this.#waiters.set(id, waiters);
-    const final = await new Promise<Final | null>((resolve) => {
-      const waiter: Waiter = {
-        begunAt: performance.now(),
-        resolve: (final) => {
-          clearTimeout(timer);
-          waiters.delete(waiter);
-          if (waiters.size === 0 && this.#waiters.get(id) === waiters) this.#waiters.delete(id);
-          resolve(final);
-        },
-      };
-      waiters.add(waiter);
-      const timer = setTimeout(() => waiter.resolve(null), maxMs);
-      this.look(id);
-    });
-    return final === null ? { done: false } : result(final);
   }
 
   /** A job may have ended: look, if someone waits for it. */
   look(id: JobId): void {
-    if (!this.#waiters.has(id)) return;
-    this.#toLook.add(id);
+    const waited = this.#waited.get(id);
+    if (waited === undefined) return;
+    waited.lookAt = -Infinity;
     if (!this.#started) this.#look.start();
     else this.#look.wake();
     this.#started = true;
@@ -103,10 +107,11 @@ export class Waiters {
 
   /** A signal says that a job has ended. Whoever sends many of them makes it look every 10 ms, no more. */
   told(id: JobId): void {
-    if (!this.#waiters.has(id)) return;
+    const waited = this.#waited.get(id);
+    if (waited === undefined) return;
     const inMs = this.#lookedAt + TOLD_MS - performance.now();
     if (inMs <= 0) return this.look(id);
-    this.#toLook.add(id);
+    waited.lookAt = -Infinity;
     this.#toldTimer ??= setTimeout(() => {
       this.#toldTimer = undefined;
       this.#look.wake();
@@ -115,8 +120,8 @@ export class Waiters {
 
   /** Messages may have been lost: look at all. */
   lookAtAll(): void {
-    if (this.#waiters.size === 0) return;
-    this.#lookAll = true;
+    if (this.#waited.size === 0) return;
+    for (const waited of this.#waited.values()) waited.lookAt = -Infinity;
     this.#look.wake();
   }
 
@@ -138,34 +143,57 @@ export class Waiters {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#toldTimer);
-    for (const waiters of [...this.#waiters.values()]) {
-      for (const waiter of [...waiters]) waiter.resolve(null);
-    }
+    for (const waited of this.#waited.values()) answer(waited, { done: false, reason: "stopped" });
     if (this.#started) await this.#look.stop();
   }
 
-  async #lookNow(): Promise<number> {
-    this.#lookedAt = performance.now();
-    // Told ids first; a poll, when nothing was told, looks at all.
-    const all = this.#lookAll || this.#toLook.size === 0;
-    const ids = all ? [...this.#waiters.keys()] : [...this.#toLook].filter((id) => this.#waiters.has(id));
-    this.#toLook = new Set();
-    this.#lookAll = false;
-    if (ids.length > 0) await this.#resolveEnded(ids);
-    const ages = [...this.#waiters.values()].flatMap((waiters) =>
-      [...waiters].map(({ begunAt }) => performance.now() - begunAt)
-    );
-    return Math.max(LOOK_AGAIN_MS, Math.min(...ages));
+  #begin(id: JobId, resolve: (result: WaitResult) => void): Waited {
+    const begunAt = performance.now();
+    let waited = this.#waited.get(id);
+    if (waited === undefined) {
+      waited = { resolve: new Set(), begunAt, lookAt: begunAt, goneFrom: null };
+      this.#waited.set(id, waited);
+      this.#options.signaller.send({ type: "wait", id });
+    }
+    waited.begunAt = begunAt;
+    waited.resolve.add(resolve);
+    this.look(id);
+    return waited;
   }
 
-  async #resolveEnded(ids: readonly JobId[]): Promise<void> {
-    for (const final of await this.#options.store.finals(ids)) {
-      for (const waiter of [...this.#waiters.get(final.id) ?? []]) waiter.resolve(final);
+  async #lookNow(): Promise<number> {
+    const now = this.#lookedAt = performance.now();
+    const due: JobId[] = [];
+    for (const [id, waited] of this.#waited) {
+      if (waited.lookAt > now) continue;
+      due.push(id);
+      // A look that fails is made again at the next poll; whoever is told meanwhile makes it at once.
+      waited.lookAt = now + Math.min(Math.max(LOOK_AGAIN_MS, now - waited.begunAt), this.#options.pollMs);
+    }
+    for (let at = 0; at < due.length; at += LOOKED_AT_ONCE_MAX) {
+      this.#take(await this.#options.store.finals(due.slice(at, at + LOOKED_AT_ONCE_MAX)));
+    }
+    let nextAt = Infinity;
+    for (const { lookAt } of this.#waited.values()) nextAt = Math.min(nextAt, lookAt);
+    return Math.max(1, nextAt - performance.now());
+  }
+
+  #take({ ended, missing }: Finals): void {
+    for (const final of ended) answer(this.#waited.get(final.id), resultOf(final));
+    for (const { id, oldest, next } of missing) {
+      const waited = this.#waited.get(id);
+      if (waited === undefined) continue;
+      waited.goneFrom ??= next;
+      if (oldest >= waited.goneFrom) answer(waited, { done: false, reason: "gone" });
     }
   }
 }
 
-function result(final: Final): WaitResult {
+function answer(waited: Waited | undefined, result: WaitResult): void {
+  for (const resolve of waited?.resolve ?? []) resolve(result);
+}
+
+function resultOf(final: Final): WaitResult {
   const output: Json = final.output === null || isTooDeep(final.output) ? null : JSON.parse(final.output);
   return { done: true, state: final.state, output, error: final.error };
 }

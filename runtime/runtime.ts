@@ -18,7 +18,7 @@ import {
   type JobId,
   type Jobs,
   type JobSummary,
-  type Json,
+  type JsonInput,
   type Log,
   type LostThread,
   type NewJob,
@@ -35,7 +35,10 @@ import {
   type Tx,
   UndeclaredPeriodicError,
   UndeclaredQueueError,
+  waitMs,
+  type WaitOptions,
   type WaitResult,
+  waitSignal,
 } from "../ports/mod.ts";
 import { checkedOptions, checkRuntimeOptions, declaredOf, workedQueues } from "./_checked_options.ts";
 import { Gatherer } from "./_gatherer.ts";
@@ -43,7 +46,7 @@ import { JobsInTransaction } from "./_jobs.ts";
 import { overviewOf } from "./_overview.ts";
 import { periodicJob, Periodics } from "./_periodics.ts";
 import { Processing } from "./_processing.ts";
-import { checkJobId, depthFilter, listFilter, newJob, newJobs, requestOf, waitMs } from "./_requests.ts";
+import { checkJobId, depthFilter, listFilter, newJob, newJobs, requestOf } from "./_requests.ts";
 import { Signaller } from "./_signaller.ts";
 import { StopDeadline } from "./_stop_deadline.ts";
 import { UpkeepRecords } from "./_upkeep.ts";
@@ -162,7 +165,7 @@ class StoreRuntime implements WorkingRuntime {
     return new JobsInTransaction(this.#store, this.composition, tx);
   }
 
-  async enqueue(kind: string, args?: Json, options?: EnqueueOptions): Promise<JobId> {
+  async enqueue(kind: string, args?: JsonInput, options?: EnqueueOptions): Promise<JobId> {
     const made = newJob(this.composition, requestOf(kind, args, options));
     const job = made instanceof Promise ? await made : made;
     if (job.unique) return (await this.#insert([job]))[0]!;
@@ -247,14 +250,15 @@ class StoreRuntime implements WorkingRuntime {
     return id;
   }
 
-  async wait(id: JobId, maxMs: number): Promise<WaitResult> {
+  async wait(id: JobId, maxMs: number, options: WaitOptions = {}): Promise<WaitResult> {
     checkJobId(id);
     const boundMs = waitMs(maxMs);
+    const signal = waitSignal(options);
     this.#assertOpen();
     this.#listen().catch((error) => {
       this.#log.debug("not listening yet, waiting by polls", { error: errorText(error) });
     });
-    return await this.#waiters.wait(id, boundMs);
+    return await this.#waiters.wait(id, boundMs, signal);
   }
 
   start(): Promise<void> {
@@ -306,7 +310,7 @@ class StoreRuntime implements WorkingRuntime {
       await Promise.allSettled(this.#services.map((service) => service.stop()));
       throw error;
     }
-    this.#executor.start({ onThreadLost: (thread) => this.#onThreadLost(thread) });
+    this.#executor.start({ onThreadLost: (thread) => this.#onThreadLost(thread), jobs: this });
     if (this.#isStopping()) return;
     this.#phase = "working";
     this.#processing.start();

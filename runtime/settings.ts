@@ -16,7 +16,7 @@ export interface Settings {
   readonly retentionCompletedMs: number;
   /** How long discarded and cancelled jobs are kept, in ms. Default 7 days. */
   readonly retentionOthersMs: number;
-  /** How often the leader looks for jobs whose retention is over, in ms. Default 60,000. */
+  /** How often the leader looks for jobs whose retention is over, and for queues that nobody works, in ms. Default 60,000. */
   readonly purgeMs: number;
   /**
    * How long the end of a run waits at least for others to be written with it, in ms; while few end at a time, some 25 ms

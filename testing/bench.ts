@@ -71,7 +71,7 @@ export class TestBench implements AsyncDisposable {
     const { composition } = this.runtime;
     this.#queues = [...composition.queues.keys()];
     this.#executor = createExecutor({ completion: this.#store.completion, log });
-    this.#executor.start({ onThreadLost: () => {} });
+    this.#executor.start({ onThreadLost: () => {}, jobs: this.runtime });
     this.#attempts = new Attempts(this.#store, this.#executor, composition.kinds);
   }
 

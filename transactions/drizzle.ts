@@ -1,4 +1,5 @@
 import type { Tx, TxParam, TxRow } from "../ports/mod.ts";
+import { openTransaction } from "./_pg_transaction.ts";
 import { refuse, rowsOf } from "./_rows.ts";
 
 /** What is needed of a transaction of Drizzle on PostgreSQL, whatever driver is below it. */
@@ -35,8 +36,11 @@ export function drizzleTx<Query>(tx: DrizzleTransaction<Query>, sql: DrizzleSql<
     throw refuse("Drizzle", "it is the database", expected);
   }
   if (typeof sql !== "function") throw refuse("Drizzle", "its sql is missing", "drizzle-orm's sql beside it");
+  // On pg; on postgres.js nothing tells.
+  const isSame = openTransaction(Reflect.get(Object(Reflect.get(tx, "session")), "client"));
   return {
     unsafe: async (text, params): Promise<readonly TxRow[]> => {
+      if (!isSame()) throw refuse("Drizzle", "it has ended", expected);
       const { strings, values } = partsOf(text, params);
       try {
         return rowsOf(await tx.execute(sql(strings, ...values)));

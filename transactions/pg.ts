@@ -1,4 +1,5 @@
 import type { Tx } from "../ports/mod.ts";
+import { openTransaction } from "./_pg_transaction.ts";
 import { asTexts, refuse, rowsOf } from "./_rows.ts";
 
 /** What is needed of a client of `pg`, on which the caller has run `begin`. */
@@ -24,13 +25,15 @@ export function pgTx(client: PgClient): Tx {
   const expected = "a client that begin was run on";
   if (typeof client?.query !== "function") throw refuse("pg", "it has no query()", expected);
   if ("totalCount" in client) throw refuse("pg", "it is a pool", expected);
+  const isSame = openTransaction(client);
   const checkOpen = () => {
     if (!isOpen(client)) throw refuse("pg", "no transaction is open on it", expected);
+    if (!isSame()) throw refuse("pg", "it has ended, and another one is open on its client", expected);
   };
   checkOpen();
   return {
     unsafe: async (text, params) => {
-      // It may have ended since: then the statement would commit by itself.
+      // It may have ended since: then the statement would commit by itself, or with whatever is open now.
       checkOpen();
       return rowsOf(await client.query(text, asTexts(params)));
     },

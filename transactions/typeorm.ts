@@ -1,4 +1,5 @@
 import type { Tx } from "../ports/mod.ts";
+import { openTransaction } from "./_pg_transaction.ts";
 import { asTexts, refuse, rowsOf } from "./_rows.ts";
 
 /** What is needed of the `EntityManager` of a transaction of TypeORM on PostgreSQL. */
@@ -32,13 +33,17 @@ export function typeOrmTx(manager: TypeOrmManager | TypeOrmQueryRunner): Tx {
   const expected = "the manager that dataSource.transaction() hands over";
   const runner = isRunner(manager) ? manager : manager?.queryRunner;
   if (typeof runner?.query !== "function") throw refuse("TypeORM", "it has no query runner", expected);
+  const isSame = openTransaction(Reflect.get(runner, "databaseConnection"));
   const checkOpen = () => {
     if (!runner.isTransactionActive) throw refuse("TypeORM", "no transaction is open on it", expected);
+    if (!isSame()) {
+      throw refuse("TypeORM", "it has ended, and another one is open on its connection", expected);
+    }
   };
   checkOpen();
   return {
     unsafe: async (text, params) => {
-      // It may have ended since: then the statement would commit by itself.
+      // It may have ended since: then the statement would commit by itself, or with whatever is open now.
       checkOpen();
       return rowsOf((await runner.query(text, asTexts(params), true)).records);
     },

@@ -10,15 +10,19 @@ import {
   type ExecutorStart,
   type ExecutorStats,
   InvalidOptionError,
+  type Jobs,
   type Json,
+  type JsonInput,
   type Kind,
   type Log,
+  RuntimeStateError,
 } from "../ports/mod.ts";
 import { describeError } from "./describe_error.ts";
 import { type Caller, callModule } from "./hosts/call_modules.ts";
 import type { Confinement } from "./hosts/host_group.ts";
 import { HostPool } from "./hosts/host_pool.ts";
 import { InlineRunner } from "./inline/inline_runner.ts";
+import { carryOut } from "./jobs/job_order.ts";
 import { moduleSpecifier } from "./module_specifier.ts";
 import { EXECUTOR_OPTIONS, type ExecutorOptions } from "./options.ts";
 import { writeLine } from "./output.ts";
@@ -64,11 +68,11 @@ class LocalExecutor implements Executor {
     const hostIdleMs = inRange("hostIdleMs", options.hostIdleMs ?? 30_000, 0, 24 * 60 * 60 * 1000);
     const hosts = inRange("hosts", options.hosts ?? Math.max(8, 4 * threads), 1, 1024);
     const standstillMs = inRange("standstillMs", options.standstillMs ?? 5000, 50, 60 * 60 * 1000);
-    const completion = options.completion?.text ?? null;
+    const completion = options.completion ?? null;
     this.#log = unthrowingLog(options.log);
     // What can't be printed is dropped, as a log line is.
     this.#output = unthrowing(options.output ?? writeLine, () => {});
-    const surroundings: Omit<WorkSurroundings, "call"> = {
+    const surroundings: Omit<WorkSurroundings, "call" | "jobs"> = {
       log: (level, event, fields) => this.#log[level](event, fields),
       output: (job, line) => this.#output(prefixed(job, line)),
       threadLost: (job) => this.#threadLost(job),
@@ -77,6 +81,7 @@ class LocalExecutor implements Executor {
     this.#inline = new InlineRunner({
       ...shared,
       standstillMs,
+      jobs: () => this.#jobs(),
       log: this.#log,
       surroundings: {
         ...surroundings,
@@ -90,12 +95,14 @@ class LocalExecutor implements Executor {
       surroundings: {
         ...surroundings,
         call: ({ kind }, request, signal) => this.#call({ ...OWN_CODE, kind }, request, signal),
+        jobs: async (_job, order, tx) => await carryOut(order, this.#jobs(), tx),
       },
     });
     this.#hosts = new HostPool({
       ...shared,
       surroundings,
       call: (caller, request, signal) => this.#call(caller, request, signal),
+      jobs: async (order, tx) => await carryOut(order, this.#jobs(), tx),
       hosts,
       threads,
       jobsPerThread,
@@ -163,7 +170,7 @@ class LocalExecutor implements Executor {
   }
 
   // deno-lint-ignore require-await -- what is wrong with the options rejects, and never throws
-  async call(module: string | URL, input: Json, options?: CallOptions): Promise<Json> {
+  async call(module: string | URL, input: JsonInput, options?: CallOptions): Promise<Json> {
     return this.#call(OWN_CODE, { module: String(module), input, options }, null);
   }
 
@@ -185,6 +192,12 @@ class LocalExecutor implements Executor {
     this.#inline.stop();
     this.#threads.stop();
     await this.#hosts.stop();
+  }
+
+  #jobs(): Jobs {
+    const jobs = this.#start?.jobs;
+    if (jobs !== undefined) return jobs;
+    throw new RuntimeStateError("Cannot use ctx.jobs: this executor was started without jobs");
   }
 
   async #call(caller: Caller, request: CallRequest, signal: AbortSignal | null): Promise<Json> {

@@ -5,7 +5,7 @@ import { until } from "./testdata/until.ts";
 const CAP = 192 * 1024 * 1024;
 
 Deno.test("a handler in a host process has the same context, log and output as in a thread", async () => {
-  await using f = fixture({ completion: { text: "complete" } });
+  await using f = fixture({ completion: { text: "complete", transaction: "the transaction" } });
   const inHost = (args: unknown) => f.run({ name: "a.kind", isolation: "process", args });
   const progress = inHost({ do: "progress" });
   assertEquals((await progress.ended).type, "completed");

@@ -122,20 +122,20 @@ Deno.test("progress, log lines and output of a handler arrive with its name", as
 });
 
 Deno.test("completeIn() runs the store's statement, and the returned value is not kept", async () => {
-  await using f = fixture({ completion: { text: "complete $1 $2 $3" } });
+  await using f = fixture({ completion: { text: "complete $1 $2 $3", transaction: "the transaction" } });
   const outcome = await f.run({ args: { do: "completeIn", rows: [{ id: 1 }] } }).ended;
   assertEquals(outcome, { type: "completed", output: null, completedIn: true });
 });
 
 Deno.test("completeIn() throws FenceLostError when no row came back", async () => {
-  await using f = fixture({ completion: { text: "complete $1 $2 $3" } });
+  await using f = fixture({ completion: { text: "complete $1 $2 $3", transaction: "the transaction" } });
   const outcome = await f.run({ args: { do: "completeIn", rows: [] } }).ended;
   assert(outcome.type === "failed");
   assertStringIncludes(outcome.message, "FenceLostError");
 });
 
 Deno.test("completeIn() throws TransactionConflictError for a conflict, whatever the driver's error is", async () => {
-  await using f = fixture({ completion: { text: "complete $1 $2 $3" } });
+  await using f = fixture({ completion: { text: "complete $1 $2 $3", transaction: "the transaction" } });
   const outcome = await f.run({ args: { do: "completeIn", rows: [], code: "40001" } }).ended;
   assert(outcome.type === "failed");
   assertStringIncludes(outcome.message, "TransactionConflictError");

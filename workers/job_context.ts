@@ -2,10 +2,13 @@ import {
   CALL_BYTES_MAX,
   type CallOptions,
   checkTx,
+  type Completion,
   FenceLostError,
   InvalidOptionError,
   type JobContext,
+  type Jobs,
   type Json,
+  type JsonInput,
   type Log,
   type LogFields,
   type LogLevel,
@@ -41,14 +44,16 @@ export interface ContextJob {
 
 /** Where a context hands on what the handler asks for. */
 export interface ContextSink {
-  /** The statement that completes a job; null where the store has none. */
-  readonly completion: string | null;
+  /** The statements for a handler's own transaction; null where the store has none. */
+  readonly completion: Completion | null;
+  /** What the handler enqueues through. */
+  readonly jobs: Jobs;
   /** The handler told its progress. */
   progress(done: number, note: string | undefined): void;
   /** The handler logged. */
   log(level: LogLevel, event: string, fields: LogFields): void;
   /** The handler calls a module in a host process. */
-  call(module: string, input: Json, options: CallOptions | undefined): Promise<Json>;
+  call(module: string, input: JsonInput, options: CallOptions | undefined): Promise<Json>;
 }
 
 /** The context of one attempt. What costs something is made when it is first asked for. */
@@ -68,6 +73,7 @@ export class AttemptContext implements JobContext {
   #controller: AbortController | null = null;
   #aborted: AbortCause | null = null;
   #log: Log | null = null;
+  #jobs: Jobs | null = null;
   #completedIn = false;
 
   /** Makes the context of one attempt. */
@@ -91,6 +97,11 @@ export class AttemptContext implements JobContext {
   /** As {@linkcode JobContext.completeIn} says. */
   get completeIn(): JobContext["completeIn"] {
     return (tx, output) => this.#completeIn(tx, output);
+  }
+
+  /** As {@linkcode JobContext.jobs} says. */
+  get jobs(): Jobs {
+    return this.#jobs ??= this.#sink.jobs;
   }
 
   /** As {@linkcode JobContext.call} says. */
@@ -135,7 +146,7 @@ export class AttemptContext implements JobContext {
     this.#sink.progress(done, note === undefined ? undefined : keepableText(String(note)));
   }
 
-  async #completeIn(tx: Tx, output: Json | undefined): Promise<void> {
+  async #completeIn(tx: Tx, output: JsonInput | undefined): Promise<void> {
     if (this.#sink.completion === null) {
       throw new Error(
         `Cannot complete job ${this.id} in a transaction: this store has none that a handler could share`,
@@ -148,12 +159,12 @@ export class AttemptContext implements JobContext {
       ? null
       : toJsonText(output, { name: "output", maxBytes: OUTPUT_BYTES_MAX });
     checkTx(tx, `complete job ${this.id}`);
-    const rows = await complete(tx, this.#sink.completion, [this.id, this.#job.run, text]);
+    const rows = await complete(tx, this.#sink.completion.text, [this.id, this.#job.run, text]);
     if (rows.length === 0) throw new FenceLostError(this.id);
     this.#completedIn = true;
   }
 
-  async #call(module: string | URL, input: Json, options: CallOptions | undefined): Promise<Json> {
+  async #call(module: string | URL, input: JsonInput, options: CallOptions | undefined): Promise<Json> {
     // Found here and not on the way to the host process, where an answer could get lost.
     toJsonText(input, { name: "input", maxBytes: CALL_BYTES_MAX });
     return await this.#sink.call(String(module), input, options);

@@ -8,8 +8,17 @@ import {
 import { boundedDelay } from "./bounds.ts";
 import { describeError, keepableText } from "./describe_error.ts";
 
-/** Why a signal was aborted: told by the job layer, or because the time is up. */
-export type AbortCause = AbortReason | "timeout";
+/**
+ * Why a signal was aborted: told by the job layer; because the time is up; because its own code threw where nobody catches;
+ * or because whoever called the module has ended, or was told to.
+ */
+export type AbortCause = AbortReason | "timeout" | "crash" | "caller";
+
+/** What happened to the process, for the causes that put an attempt back. */
+const RELEASING: Readonly<Partial<Record<AbortCause, string>>> = {
+  stop: "the runtime stopped",
+  rescued: "this process was taken for dead, and the job was given to another",
+};
 
 /** What a thrown value makes of an attempt. */
 export function outcomeOfThrown(thrown: unknown, failureClass: FailureClass = "error"): AttemptOutcome {
@@ -31,8 +40,9 @@ export function outcomeAfterAbort(
   // The job's own transaction has decided, and the row tells how.
   if (outcome.type === "completed" && outcome.completedIn) return outcome;
   if (cause === "timeout") return timedOut(timeoutMs, "ended after its signal was aborted");
-  if (cause === "stop" && outcome.type === "failed") {
-    return { type: "released", reason: "the runtime stopped", alone: false };
+  const releasing = cause === null ? undefined : RELEASING[cause];
+  if (releasing !== undefined && outcome.type === "failed") {
+    return { type: "released", reason: releasing, alone: false };
   }
   return outcome;
 }
@@ -46,8 +56,9 @@ export function timedOut(timeoutMs: number, how: string): AttemptOutcome {
 export function endedByForce(cause: AbortCause, timeoutMs: number, graceMs: number): AttemptOutcome {
   const how = `did not end within the grace of ${graceMs} ms`;
   if (cause === "timeout") return timedOut(timeoutMs, `${how} and was ended`);
-  if (cause === "stop") {
-    return { type: "released", reason: `the runtime stopped, the handler ${how}`, alone: false };
+  const releasing = RELEASING[cause];
+  if (releasing !== undefined) {
+    return { type: "released", reason: `${releasing}, the handler ${how}`, alone: false };
   }
   return { type: "failed", class: "timeout", message: `was cancelled, ${how} and was ended` };
 }
@@ -61,5 +72,14 @@ export function signalReason(cause: AbortCause, timeoutMs: number): DOMException
       return new DOMException("the job was cancelled", "AbortError");
     case "stop":
       return new DOMException("the runtime stops", "AbortError");
+    case "rescued":
+      return new DOMException(
+        "this process was taken for dead, and the job was given to another: this run no longer counts",
+        "AbortError",
+      );
+    case "crash":
+      return new DOMException("the attempt has failed: its code threw where nobody catches", "AbortError");
+    case "caller":
+      return new DOMException("the caller has ended, or was told to end", "AbortError");
   }
 }

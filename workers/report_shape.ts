@@ -34,6 +34,12 @@ const outcome: Check = (value) => {
   }
 };
 
+const order: Check = (value) => {
+  if (!record(value)) return false;
+  const { method, params } = value as Record<string, unknown>;
+  return (method === "enqueue" || method === "enqueueMany" || method === "cancel") && Array.isArray(params);
+};
+
 const SHAPES: Readonly<Record<string, readonly Check[]>> = {
   ready: [],
   pong: [],
@@ -45,6 +51,8 @@ const SHAPES: Readonly<Record<string, readonly Check[]>> = {
   output: [text, text, text],
   call: [count, count, text, anything, or(absent, record)],
   endCall: [count],
+  jobs: [count, count, order, flag],
+  rows: [count, flag, anything],
   checked: [count, or(absent, text)],
   lost: [text, text],
   exit: [or(absent, count), text],

@@ -1,5 +1,6 @@
-import type { AttemptOutcome, CallOptions, Json, LogFields, LogLevel } from "../ports/mod.ts";
+import type { AttemptOutcome, CallOptions, Json, JsonInput, LogFields, LogLevel, Tx } from "../ports/mod.ts";
 import type { ContextJob } from "./job_context.ts";
+import type { JobOrder } from "./jobs/job_order.ts";
 
 /** One attempt of a handler module, as threads and host processes take it. */
 export interface Work extends ContextJob {
@@ -34,7 +35,7 @@ export interface CallRequest {
   /** The module, as the handler named it. */
   readonly module: string;
   /** Its input. */
-  readonly input: Json;
+  readonly input: JsonInput;
   /** What it may do, and for how long. */
   readonly options: CallOptions | undefined;
 }
@@ -47,6 +48,8 @@ export interface WorkSurroundings {
   output(job: JobName, line: string): void;
   /** The handler of this job calls a module. The call ends when the signal aborts: with the attempt, or when that must end. */
   call(job: ContextJob, request: CallRequest, signal: AbortSignal): Promise<Json>;
+  /** The handler of this job has an order for the queue carried out, in the transaction where there is one. */
+  jobs(job: ContextJob, order: JobOrder, tx: Tx | null): Promise<Json>;
   /** A thread could not be ended. */
   threadLost(job: JobName): void;
 }

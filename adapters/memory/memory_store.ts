@@ -18,6 +18,7 @@ import type {
   Counts,
   Declared,
   Final,
+  Finals,
   Inserted,
   NewJob,
   Owner,
@@ -54,7 +55,7 @@ import {
 } from "./job_row.ts";
 import { JobTable } from "./job_table.ts";
 import { detail, summary } from "./job_view.ts";
-import { COMPLETION_TEXT, type MemoryTx } from "./memory_tx.ts";
+import { COMPLETION_TEXT, type MemoryTx, TRANSACTION_TEXT } from "./memory_tx.ts";
 import { depthOf, overviewCounts } from "./overview_counts.ts";
 import { OwnerTable } from "./owner_table.ts";
 import { PeriodicTable } from "./periodic_table.ts";
@@ -80,7 +81,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore
  */
 export class MemoryStore implements Store {
   /** How a transaction in memory completes a job. */
-  readonly completion: Completion = { text: COMPLETION_TEXT };
+  readonly completion: Completion = { text: COMPLETION_TEXT, transaction: TRANSACTION_TEXT };
 
   readonly #clock: () => number;
   readonly #jobs: JobTable;
@@ -390,6 +391,16 @@ export class MemoryStore implements Store {
     return Promise.resolve(this.#upkeep.read(this.#clock()));
   }
 
+  /** The queues in which due jobs wait and that no process works. */
+  unworked(): Promise<string[]> {
+    const nowMs = this.#clock();
+    const due = [...this.#jobs.all()].filter((row) =>
+      waits(row) && !row.putAside && row.scheduledAtMs <= nowMs
+    );
+    const queues = [...new Set(due.map(({ queue }) => queue))].sort();
+    return Promise.resolve(queues.filter((queue) => !this.#owners.works(queue) && !this.#paused.has(queue)));
+  }
+
   /** Counts what has not ended. */
   depth(filter: DepthFilter): Promise<Depth> {
     return Promise.resolve(depthOf(this.#jobs, filter, this.#clock()));
@@ -454,15 +465,18 @@ export class MemoryStore implements Store {
     );
   }
 
-  /** Of these jobs, those that have ended. */
-  finals(ids: readonly JobId[]): Promise<Final[]> {
-    const finals: Final[] = [];
+  /** Which of these jobs have ended, and which are not there. */
+  finals(ids: readonly JobId[]): Promise<Finals> {
+    const ended: Final[] = [];
+    const missing: JobId[] = [];
     for (const id of ids) {
       const row = this.#jobs.get(id);
+      // What an open transaction has staged is known here, so there is nothing to wait for.
+      if (row === undefined && !this.#isLocked(id)) missing.push(id);
       if (row === undefined || !isFinal(row.state)) continue;
-      finals.push({ id, state: row.state, output: row.output, error: row.errors.at(-1)?.message ?? null });
+      ended.push({ id, state: row.state, output: row.output, error: row.errors.at(-1)?.message ?? null });
     }
-    return Promise.resolve(finals);
+    return Promise.resolve({ ended, missing: missing.map((id) => ({ id, oldest: 0, next: 0 })) });
   }
 
   /** Sends messages to every runtime on this store. */

@@ -10,12 +10,16 @@ export interface TxHost {
   rollback(tx: MemoryTx): void;
 }
 
-/** The one statement that a transaction in memory knows: it completes a job. */
+/** A statement that a transaction in memory knows: it names the transaction. */
+export const TRANSACTION_TEXT: string = "millrace: the name of the open transaction";
+
+/** The other one: it completes a job. */
 export const COMPLETION_TEXT: string = "millrace: complete the job $1 in its run $2 with the output $3";
 
 /** An open transaction on a `MemoryStore`, begun by its `begin()`: what is done with it exists once it commits. */
 export class MemoryTx implements Tx, AsyncDisposable {
   readonly #host: TxHost;
+  readonly #name: string = crypto.randomUUID();
   #open = true;
 
   /** Use `MemoryStore.begin()`. */
@@ -29,12 +33,13 @@ export class MemoryTx implements Tx, AsyncDisposable {
   }
 
   /**
-   * Runs the statement that completes a job; there is no SQL here.
+   * Runs the statement that completes a job, or names the transaction; there is no SQL here.
    *
    * @throws {TypeError} the text is another one, or the transaction has ended.
    */
   async unsafe(text: string, params: TxParam[]): Promise<readonly TxRow[]> {
     this.#assertOpen();
+    if (text === TRANSACTION_TEXT) return [{ id: this.#name }];
     if (text !== COMPLETION_TEXT) {
       throw new TypeError(
         `Cannot run ${JSON.stringify(text.slice(0, 200))}: a transaction in memory runs no SQL, only the ` +

@@ -7,14 +7,22 @@ const BELIEVED_MS_MIN = 10 * 60_000;
 /** The processes on one store, their heartbeats, and the leader's lease. */
 export class OwnerTable {
   readonly #beats = new Map<string, number>();
+  readonly #queues = new Map<string, readonly string[]>();
   #lease: { readonly owner: string; readonly untilMs: number } | null = null;
 
   register(owner: Owner): void {
     this.#beats.set(owner.id, 1);
+    this.#queues.set(owner.id, owner.queues);
   }
 
   forget(owner: string): void {
     this.#beats.delete(owner);
+    this.#queues.delete(owner);
+  }
+
+  /** Whether a process works this queue. */
+  works(queue: string): boolean {
+    return [...this.#queues.values()].some((queues) => queues.includes(queue));
   }
 
   has(owner: string): boolean {

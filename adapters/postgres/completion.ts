@@ -11,7 +11,10 @@ const COMPLETE = `
   ), ${endJobs("ended")}
   select id from written`;
 
-/** The statement with which a handler's own transaction completes its job. */
+/** A statement by itself has one of its own, so what runs outside of any transaction never has the name of one before. */
+const TRANSACTION = "select pg_current_xact_id()::text as id";
+
+/** The statements with which a handler's own transaction completes its job. */
 export function completionOf(database: PostgresDatabase): Completion {
-  return { text: database.statement(COMPLETE) };
+  return { text: database.statement(COMPLETE), transaction: TRANSACTION };
 }

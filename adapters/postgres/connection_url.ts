@@ -99,11 +99,21 @@ export function readConnectionUrl(text: string): ConnectionUrl {
 }
 
 function parsed(text: string): URL {
+  if (typeof text !== "string" || text === "") {
+    // Nothing of an object either: a URL would show its password.
+    const shown = text === undefined || text === null || text === ""
+      ? text
+      : `(a value of type ${typeof text})`;
+    throw new InvalidOptionError(
+      "url",
+      shown,
+      "postgres://user:password@host:port/database as a text; is the variable that it is read from set?",
+    );
+  }
   // The value holds a password, so it is never shown.
   const refuse = (expected: string) => new InvalidOptionError("url", "(not shown)", expected);
   const expected = "postgres://user:password@host:port/database";
-  // The driver takes what is no text for options, and would connect to another database.
-  if (typeof text !== "string" || !/^postgres(ql)?:\/\//i.test(text)) throw refuse(expected);
+  if (!/^postgres(ql)?:\/\//i.test(text)) throw refuse(expected);
   const authority = /^[^:]*:\/\/([^/?#]*)/.exec(text)![1]!;
   if (authority.slice(authority.lastIndexOf("@") + 1).includes(",")) {
     throw refuse("one host: name an address that leads to the primary, whichever server that is");

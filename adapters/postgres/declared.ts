@@ -34,6 +34,24 @@ const PAUSED = `
   where paused_at is not null
   order by name`;
 
+/** By priority, or a queue with many jobs that are not due would be walked through. */
+const UNWORKED = `
+  select name
+  from {schema}.queue as known
+  where paused_at is null
+    and not exists (select from {schema}.listening where listening.queue = known.name)
+    and exists (
+      select from generate_series(1, 4) as priorities (priority)
+      where exists (
+        select from {schema}.job
+        where queue = known.name
+          and priority = priorities.priority::smallint
+          and scheduled_at <= clock_timestamp()
+          and state in ('pending', 'retryable')
+      )
+    )
+  order by name`;
+
 /** Tells the SQL function what this process declares. */
 export async function declare(database: PostgresDatabase, declared: Declared): Promise<void> {
   const { kinds, queues } = declared;
@@ -59,4 +77,9 @@ export async function resumeQueue(database: Statements, queue: string): Promise<
 export async function pausedQueues(database: PostgresDatabase): Promise<PausedQueue[]> {
   const rows = await database.query(PAUSED);
   return rows.map((row) => ({ queue: String(row.name), pausedAt: String(row.paused_at) }));
+}
+
+/** The queues in which due jobs wait and that no process works. */
+export async function unworkedQueues(database: Statements): Promise<string[]> {
+  return (await database.query(UNWORKED)).map((row) => String(row.name));
 }

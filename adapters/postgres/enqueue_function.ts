@@ -1,4 +1,5 @@
 import { silence } from "./silence.ts";
+import { EARLIEST, LATEST } from "./sql_text.ts";
 
 const UNLESS_AWAKE = `not exists (
     select from {schema}.awake where awake.queue = to_queue and awake.until > clock_timestamp()
@@ -14,9 +15,16 @@ interface EnqueueVersion {
   readonly options: string;
   /** Whether the queue `to_queue` must be woken. */
   readonly mustWake: string;
+  /** Whether `run_at` is an instant that is not taken. Default as it was at first, without most of the last day. */
+  readonly isOutOfRange?: string;
 }
 
-function enqueueFunction({ create, options, mustWake }: EnqueueVersion): string {
+const OUT_OF_RANGE_AT_FIRST =
+  "enqueue.run_at < '0001-01-01 00:00:00+00' or enqueue.run_at > '9999-12-31 00:00:00+00'";
+
+function enqueueFunction(
+  { create, options, mustWake, isOutOfRange = OUT_OF_RANGE_AT_FIRST }: EnqueueVersion,
+): string {
   return `
 ${create} function {schema}.enqueue(
   kind text,
@@ -57,7 +65,7 @@ begin
     raise exception 'Cannot use priority %: expected 1 (first), 2, 3 or 4', coalesce(enqueue.priority::text, 'null')
       using errcode = 'invalid_parameter_value';
   end if;
-  if enqueue.run_at < '0001-01-01 00:00:00+00' or enqueue.run_at > '9999-12-31 00:00:00+00' then
+  if ${isOutOfRange} then
     raise exception 'Cannot use run_at %: expected a time from the year 1 to the year 9999', enqueue.run_at
       using errcode = 'invalid_parameter_value';
   end if;
@@ -163,7 +171,15 @@ export const ENQUEUE_SILENTLY: string = enqueueFunction({
   mustWake: `(${silence("to_queue")}) is null`,
 });
 
-/** The function as it was before. */
+/** The same, and takes the whole of the years 1 to 9999. */
+export const ENQUEUE_IN_RANGE: string = enqueueFunction({
+  create: "create or replace",
+  options: PINNED,
+  mustWake: `(${silence("to_queue")}) is null`,
+  isOutOfRange: `enqueue.run_at < ${EARLIEST} or enqueue.run_at > ${LATEST}`,
+});
+
+/** The function as it was before it was silent. */
 export const ENQUEUE_ALOUD: string = enqueueFunction({
   create: "create or replace",
   options: PINNED,

@@ -3,7 +3,7 @@ import type { JobFilter } from "../../ports/inspector.ts";
 import type { Json } from "../../ports/json.ts";
 import { isTooDeep, unsafeNumbers } from "../../ports/json_text.ts";
 import { ARGS_PREVIEW_LENGTH } from "../../ports/limits.ts";
-import type { Final } from "../../ports/store.ts";
+import type { Final, Finals, Missing } from "../../ports/store.ts";
 import type { TxRow } from "../../ports/tx.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { SHOWN_SCHEDULED_AT } from "./aside.ts";
@@ -71,12 +71,21 @@ const GET = `
     where id = $1::text::bigint
   ) as job`;
 
-/** A job that has not ended is the one that is meant, even if an older one of its id has. */
+/**
+ * A job that has not ended is the one that is meant, even if an older one of its id has. Tables and open transactions are
+ * read in one snapshot.
+ *
+ * A snapshot ends behind the last transaction that has ended, and open ones may lie beyond. `age()` counts up to the number
+ * that is given out next.
+ */
 const FINALS = `
-  select id, state, output::text as output, errors -> -1 ->> 'message' as error
-  from {schema}.job_history
-  where id = any($1::text::bigint[])
-    and not exists (select from {schema}.job where job.id = job_history.id)`;
+  select
+    asked.id, ended.state, ended.output::text as output, ended.errors -> -1 ->> 'message' as error,
+    pg_snapshot_xmin(pg_current_snapshot())::text as oldest,
+    pg_snapshot_xmax(pg_current_snapshot())::text::bigint + age(pg_snapshot_xmax(pg_current_snapshot())::xid) as next
+  from unnest($1::text::bigint[]) as asked (id)
+  left join {schema}.job_history as ended on ended.id = asked.id
+  where not exists (select from {schema}.job where job.id = asked.id)`;
 
 /** Jobs, newest first. */
 export async function listJobs(
@@ -103,17 +112,28 @@ export async function getJob(database: PostgresDatabase, id: JobId): Promise<Job
   return row === undefined ? null : toDetail(row);
 }
 
-/** Of these jobs, those that have ended. */
-export async function readFinals(database: PostgresDatabase, ids: readonly JobId[]): Promise<Final[]> {
-  const known = ids.filter(isJobId);
-  if (known.length === 0) return [];
-  const rows = await database.query(FINALS, [arrayLiteral(known)]);
-  return rows.map((row) => ({
-    id: String(row.id),
+/** Which of these jobs have ended, and which are not there. */
+export async function readFinals(database: PostgresDatabase, ids: readonly JobId[]): Promise<Finals> {
+  const possible = ids.filter(isJobId);
+  const ended: Final[] = [];
+  // No transaction can bring a job of an id that none can have.
+  const missing: Missing[] = ids.filter((id) => !isJobId(id)).map((id) => ({ id, oldest: 0, next: 0 }));
+  const rows = possible.length === 0 ? [] : await database.query(FINALS, [arrayLiteral(possible)]);
+  for (const row of rows) {
+    const id = String(row.id);
+    if (row.state === null) missing.push({ id, oldest: Number(row.oldest), next: Number(row.next) });
+    else ended.push(toFinal(id, row));
+  }
+  return { ended, missing };
+}
+
+function toFinal(id: JobId, row: TxRow): Final {
+  return {
+    id,
     state: row.state as Final["state"],
     output: row.output === null ? null : String(row.output),
     error: row.error === null ? null : String(row.error),
-  }));
+  };
 }
 
 function toSummary(row: TxRow): JobSummary {

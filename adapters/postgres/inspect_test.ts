@@ -65,7 +65,7 @@ Deno.test("counts per kind and state, ages per queue and priority, sizes", () =>
     assertEquals(one.waiting.map(({ queue }) => queue), ["other"]);
   }));
 
-Deno.test("finals are the ended ones of the ids that were asked for", () =>
+Deno.test("finals are the ended ones of the ids that were asked for, and which are not there", () =>
   withStore(async ({ store, owner, claim }) => {
     await store.insert([newJob(), newJob(), newJob()]);
     const [one, two, three] = await claim();
@@ -74,11 +74,24 @@ Deno.test("finals are the ended ones of the ids that were asked for", () =>
       { ...one!, to: "completed", output: '{"n": 1}', error: null },
       { ...two!, to: "discarded", output: null, error },
     ]);
-    const finals = await store.finals([one!.id, two!.id, three!.id, "x", "99"]);
-    assertEquals(finals.toSorted((a, b) => Number(a.id) - Number(b.id)), [
+    const { ended, missing } = await store.finals([one!.id, two!.id, three!.id, "x", "99"]);
+    assertEquals(missing.map(({ id }) => id), ["x", "99"]);
+    assertEquals(ended.toSorted((a, b) => Number(a.id) - Number(b.id)), [
       { id: one!.id, state: "completed", output: '{"n": 1}', error: null },
       { id: two!.id, state: "discarded", output: null, error: "failed" },
     ]);
+  }));
+
+Deno.test("the newest open transaction counts among those that may bring what is missing", () =>
+  withStore(async ({ store }) => {
+    await store.database.transaction(async (tx) => {
+      const [{ id } = { id: "" }] = await store.insert([newJob()], tx);
+      const [{ own } = { own: "" }] = await tx.unsafe("select pg_current_xact_id()::text as own", []);
+      const [missing] = (await store.finals([id])).missing;
+      assert(missing!.oldest <= Number(own) && Number(own) < missing!.next, JSON.stringify([missing, own]));
+    });
+    const [missing] = (await store.finals(["99"])).missing;
+    assert(missing!.oldest <= missing!.next);
   }));
 
 Deno.test("retention deletes in bounded steps, by the age of each sort", () =>

@@ -120,7 +120,7 @@ export class Listener {
     } finally {
       this.#connecting = null;
     }
-    if (this.#gap) this.#options.log.info("listen.recovered");
+    if (this.#gap) this.#options.log.info("listening again");
     this.#gap = false;
     this.#retryMs = RETRY_MS_FIRST;
     clearInterval(this.#check);
@@ -165,7 +165,7 @@ export class Listener {
     const client = this.#client;
     if (client?.broken === true || this.#closed) return;
     if (this.#verdict === "unknown") {
-      this.#options.log.warn("listen.unavailable", {
+      this.#options.log.warn("listening is not possible", {
         reason: "a notification to this process did not arrive: a transaction pooler is in the way",
         effect: "work is found by polling",
       });
@@ -197,7 +197,10 @@ export class Listener {
     if (this.#closed) return;
     if (!this.#gap) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#options.log.warn("listen.lost", { reason, effect: "work is found by polling until it is back" });
+      this.#options.log.warn("listening broke off", {
+        reason,
+        effect: "work is found by polling until it is back",
+      });
     }
     this.#gap = true;
     this.#connectIn(this.#retryMs);

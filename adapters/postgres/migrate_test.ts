@@ -280,7 +280,7 @@ Deno.test("who waits for another migration says for whom, and closing the databa
       );
       await until("it says what it waits for", () => lines.length > 0);
       const { event, part, heldBy } = lines[0]!;
-      assertEquals([event, part], ["migration.waits", "part"]);
+      assertEquals([event, part], ["migration waits", "part"]);
       assertMatch(String(heldBy), /^pid \d+ \(the holder, role .+\), idle in transaction for \d+ s$/);
       await database.close();
       await refused;

@@ -144,7 +144,7 @@ class Waiting {
     this.#tellAtMs = waitedMs + Math.min(waitedMs * (TELL_FACTOR - 1), TELL_EVERY_MS_MAX);
     const rows = await this.#database.query(holders, [param]).catch(() => []);
     const { log, schema } = this.#database;
-    log.warn("migration.waits", {
+    log.warn("migration waits", {
       schema,
       part: this.#part,
       waitedMs,

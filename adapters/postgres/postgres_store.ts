@@ -16,7 +16,7 @@ import type {
   Completion,
   Counts,
   Declared,
-  Final,
+  Finals,
   Inserted,
   NewJob,
   Owner,
@@ -46,7 +46,7 @@ import { Claimer } from "./claim.ts";
 import { completionOf } from "./completion.ts";
 import { countJobs, depthOf, nextDue } from "./counts.ts";
 import { POOL_SIZE_DEFAULT, PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
-import { declare, pauseQueue, resumeQueue } from "./declared.ts";
+import { declare, pauseQueue, resumeQueue, unworkedQueues } from "./declared.ts";
 import { beat, register, requests } from "./heartbeat.ts";
 import { channelName } from "./identifiers.ts";
 import { IdSequence } from "./id_sequence.ts";
@@ -227,6 +227,9 @@ export class PostgresStore implements Store {
 
   /** Writes jobs, all or none, and returns an id for each, in order. */
   async insert(jobs: readonly NewJob[], tx?: Tx): Promise<Inserted[]> {
+    if (tx?.isUntrusted === true) {
+      return await insertJobsIn(tx, { ...this.#target, silent: new SilentQueues() }, jobs);
+    }
     if (tx !== undefined) return await this.#ids.guardIn(() => insertJobsIn(tx, this.#target, jobs));
     return await this.#ids.guard(() => this.#insert(jobs));
   }
@@ -414,6 +417,11 @@ export class PostgresStore implements Store {
     return await readUpkeep(this.#upkeep);
   }
 
+  /** The queues in which due jobs wait and that no process works. */
+  async unworked(): Promise<string[]> {
+    return await unworkedQueues(this.#upkeep);
+  }
+
   /** Counts what has not ended. */
   async depth(filter: DepthFilter): Promise<Depth> {
     return await depthOf(this.#upkeep, filter);
@@ -439,8 +447,8 @@ export class PostgresStore implements Store {
     return await retryJob(this.#patient, id);
   }
 
-  /** Of these jobs, those that have ended. */
-  async finals(ids: readonly JobId[]): Promise<Final[]> {
+  /** Which of these jobs have ended, and which are not there. */
+  async finals(ids: readonly JobId[]): Promise<Finals> {
     return await readFinals(this.database, ids);
   }
 

@@ -1,7 +1,13 @@
 import type { MigrationStep } from "../../ports/database.ts";
 import { CREATE_ASIDE, DROP_ASIDE } from "./aside.ts";
 import { BOUND_ARGS, UNBOUND_ARGS } from "./bound_args.ts";
-import { CREATE_ENQUEUE, DROP_ENQUEUE, ENQUEUE_ALOUD, ENQUEUE_SILENTLY } from "./enqueue_function.ts";
+import {
+  CREATE_ENQUEUE,
+  DROP_ENQUEUE,
+  ENQUEUE_ALOUD,
+  ENQUEUE_IN_RANGE,
+  ENQUEUE_SILENTLY,
+} from "./enqueue_function.ts";
 import { grantAsOn } from "./grants.ts";
 import { JOBS_PART, type MigrationSql, printMigration } from "./migrate.ts";
 import { CREATE_PERIODIC_RUNS, DROP_PERIODIC_RUNS } from "./periodic_run_step.ts";
@@ -214,6 +220,7 @@ export const JOB_STEPS: readonly MigrationStep[] = [
     up: CREATE_PART_VERSIONS,
     down: DROP_PART_VERSIONS,
   },
+  { version: 12, name: "the last day of enqueue by SQL", up: ENQUEUE_IN_RANGE, down: ENQUEUE_SILENTLY },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */

@@ -49,7 +49,7 @@ export async function checkSessions({ database, isPooled, bounds, log }: Session
 function warnOfBound(parameter: string, ms: number, bounds: Bounds, log: Log): void {
   const own = parameter === "lock_timeout" ? bounds.lockTimeoutMs : bounds.statementTimeoutMs;
   if (ms === 0 || (own !== 0 && ms >= own)) return;
-  log.warn("session.bound", {
+  log.warn("session with a tighter bound", {
     parameter,
     ms,
     effect:

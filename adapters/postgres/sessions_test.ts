@@ -115,7 +115,7 @@ Deno.test("a role's transaction_timeout, which no session of ours can state, is 
       const bounded = createPostgresStore({ url, schema: store.database.schema, listen: "off", log });
       await bounded.open();
       assertEquals(lines.map(({ event, parameter, ms }) => [event, parameter, ms]), [
-        ["session.bound", "transaction_timeout", 300],
+        ["session with a tighter bound", "transaction_timeout", 300],
       ]);
       const up = "create table {schema}.slow (); select pg_sleep(0.6)";
       await bounded.database.migrate("slow", [{
@@ -326,7 +326,7 @@ Deno.test("behind a pooler the role's defaults are looked at: what statements go
       await one.open();
       await one.close();
       assertEquals(lines.map(({ event, parameter, ms }) => [event, parameter, ms]), [
-        ["session.bound", "statement_timeout", 1000],
+        ["session with a tighter bound", "statement_timeout", 1000],
       ]);
       await set("default_transaction_isolation", "serializable");
       const other = behind();

@@ -24,8 +24,10 @@ export function refColumns(runs: readonly RunRef[]): [ids: string, runs: string]
   return [`{${runs.map((run) => run.id).join(",")}}`, `{${runs.map((run) => run.run).join(",")}}`];
 }
 
-const EARLIEST = "timestamptz '0001-01-01 00:00:00+00'";
-const LATEST = "timestamptz '9999-12-31 23:59:59.999999+00'";
+/** SQL for the first instant that is taken. The bounds are those of `instantText()` of the ports, to the microsecond. */
+export const EARLIEST: string = "timestamptz '0001-01-01 00:00:00+00'";
+/** SQL for the last one. */
+export const LATEST: string = "timestamptz '9999-12-31 23:59:59.999999+00'";
 
 /**
  * SQL for a timestamp as ISO 8601 text in UTC with microseconds, whatever the session's time zone. What lies outside of

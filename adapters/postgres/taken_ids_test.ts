@@ -99,7 +99,7 @@ Deno.test("while the job runs, get(), wait() and retry() mean it and not the old
     await store.insert([newJob()]);
     await claim();
     assertEquals((await store.get("100"))?.kind, "k");
-    assertEquals(await store.finals(["100"]), []);
+    assertEquals(await store.finals(["100"]), { ended: [], missing: [] });
     await assertRejects(() => store.retry("100"), Error, "runs");
   }));
 

@@ -1,4 +1,5 @@
 import {
+  DatabaseSetupError,
   DatabaseUnavailableError,
   RefusedValueError,
   StatementTimeoutError,
@@ -153,7 +154,8 @@ export function translateError(error: unknown, context?: StatementContext): Erro
       return new RefusedValueError(code, `The database refused a value: ${text}`, cause);
     case "08":
       if (error.message.includes("startup parameter")) {
-        return new Error(
+        return new DatabaseSetupError(
+          code,
           `${text}: behind a pooler such as PgBouncer pass preparedStatements: false, and no options in the URL`,
           cause,
         );
@@ -180,7 +182,8 @@ export function translateError(error: unknown, context?: StatementContext): Erro
   if (lack !== undefined) return new DatabaseUnavailableError(`${lack}: ${text}: ${REMEDIES[code]}`, cause);
   // Inside a caller's transaction this only says that an earlier statement failed; the text says it well enough.
   const remedy = REMEDIES[code];
-  return remedy === undefined ? error : new Error(`The database refused: ${text}: ${remedy}`, cause);
+  if (remedy === undefined) return error;
+  return new DatabaseSetupError(code, `The database refused: ${text}: ${remedy}`, cause);
 }
 
 function codeOf(error: Error): string | null {

@@ -6,6 +6,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import {
+  DatabaseSetupError,
   DatabaseUnavailableError,
   RefusedValueError,
   StatementTimeoutError,
@@ -48,18 +49,20 @@ Deno.test("a server that lacks space, memory or connections is unavailable, and 
 });
 
 Deno.test("what no retry mends keeps its text, says what to do, and keeps its cause", () => {
-  for (const code of ["28P01", "42501", "42P01"]) {
+  for (const code of ["28P01", "28000", "3D000", "3F000", "42501", "42P01"]) {
     const cause = failure(code, "the server's words");
     const error = translateError(cause);
     assertStringIncludes(error.message, "the server's words");
     assertStrictEquals(error.cause, cause);
-    assertEquals(error instanceof DatabaseUnavailableError, false);
+    assertInstanceOf(error, DatabaseSetupError);
+    assertEquals(error.sqlState, code);
   }
 });
 
 Deno.test("a startup parameter that a pooler refuses is explained", () => {
   const error = translateError(failure("08P01", "unsupported startup parameter: plan_cache_mode"));
   assertStringIncludes(error.message, "preparedStatements: false");
+  assertInstanceOf(error, DatabaseSetupError);
 });
 
 Deno.test("any other error is left as it is", () => {

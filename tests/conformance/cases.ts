@@ -1,6 +1,7 @@
 import type { Case } from "./case.ts";
 import { attemptCases } from "./cases/attempts.ts";
 import { cancelCases } from "./cases/cancel.ts";
+import { ctxJobsCases } from "./cases/ctx_jobs.ts";
 import { completeInCases } from "./cases/complete_in.ts";
 import { crashCases } from "./cases/crash.ts";
 import { declarationCases } from "./cases/declarations.ts";
@@ -39,6 +40,7 @@ export const cases: readonly Case[] = [
   ...cancelCases,
   ...retryCases,
   ...completeInCases,
+  ...ctxJobsCases,
   ...progressCases,
   ...waitCases,
   ...inspectCases,

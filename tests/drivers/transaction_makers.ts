@@ -22,6 +22,10 @@ export interface Maker {
   readonly name: string;
   /** Runs a function in a transaction: commits when it resolves, rolls back when it throws. */
   transaction(body: (tx: Tx) => Promise<void>): Promise<void>;
+  /** The open transaction as the library hands it over, for whoever forgets its helper. */
+  bare(body: (tx: unknown) => void): Promise<void>;
+  /** Whether it tells that a transaction has ended. */
+  readonly tellsEnd: boolean;
   /** Hands over what is no open transaction. */
   readonly mistakes: Readonly<Record<string, () => Tx>>;
   /** Ends its connections. */
@@ -48,6 +52,15 @@ export const MAKERS: Readonly<Record<string, (url: string) => Maker>> = {
           client.release();
         }
       },
+      async bare(body) {
+        const client = await pool.connect();
+        try {
+          body(client);
+        } finally {
+          client.release();
+        }
+      },
+      tellsEnd: true,
       mistakes: {
         "a pool": () => pgTx(pool),
         "a client without begin": () => pgTx(idle),
@@ -65,6 +78,8 @@ export const MAKERS: Readonly<Record<string, (url: string) => Maker>> = {
     return {
       name: "Drizzle on pg",
       transaction: (body) => db.transaction((tx) => body(drizzleTx(tx, sql))),
+      bare: (body) => db.transaction((tx) => Promise.resolve(body(tx))),
+      tellsEnd: true,
       mistakes: {
         "the database": () => drizzleTx(db, sql),
         "no sql": () =>
@@ -79,6 +94,8 @@ export const MAKERS: Readonly<Record<string, (url: string) => Maker>> = {
     return {
       name: "Drizzle on postgres.js",
       transaction: (body) => db.transaction((tx) => body(drizzleTx(tx, sql))),
+      bare: (body) => db.transaction((tx) => Promise.resolve(body(tx))),
+      tellsEnd: false,
       mistakes: { "the database": () => drizzleTx(db, sql) },
       end: () => client.end(),
     };
@@ -92,6 +109,8 @@ export const MAKERS: Readonly<Record<string, (url: string) => Maker>> = {
     return {
       name: "Kysely",
       transaction: (body) => db.transaction().execute((trx) => body(kyselyTx(trx))),
+      bare: (body) => db.transaction().execute((trx) => Promise.resolve(body(trx))),
+      tellsEnd: true,
       mistakes: { "the database": () => kyselyTx(db), "nothing": () => kyselyTx({} as never) },
       end: () => db.destroy(),
     };
@@ -101,6 +120,8 @@ export const MAKERS: Readonly<Record<string, (url: string) => Maker>> = {
     return {
       name: "Prisma",
       transaction: (body) => prisma.$transaction((tx) => body(prismaTx(tx))),
+      bare: (body) => prisma.$transaction((tx) => Promise.resolve(body(tx))),
+      tellsEnd: true,
       mistakes: { "the client": () => prismaTx(prisma), "nothing": () => prismaTx({} as never) },
       end: () => prisma.$disconnect(),
     };
@@ -114,6 +135,11 @@ export const MAKERS: Readonly<Record<string, (url: string) => Maker>> = {
         await ready;
         await source.transaction((manager) => body(typeOrmTx(manager)));
       },
+      async bare(body) {
+        await ready;
+        await source.transaction((manager) => Promise.resolve(body(manager)));
+      },
+      tellsEnd: true,
       mistakes: {
         "the data source's manager": () => typeOrmTx(source.manager),
         "an idle query runner": () => typeOrmTx(source.createQueryRunner()),

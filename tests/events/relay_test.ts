@@ -59,7 +59,7 @@ Deno.test("a transaction that took its number first and commits last loses nothi
   const secondId = await runtime.recorder.record(placed(2));
   await eventually(() => orders.got.length === 1, DEADLINE_MS);
   assertEquals(orders.got[0]!.event_id, secondId);
-  assertEquals(await runtime.events.awaitFanout(firstId, 300), { fannedOut: false });
+  assertEquals(await runtime.events.awaitFanout(firstId, 300), { fannedOut: false, reason: "timeout" });
   late.resolve();
   await open;
   await eventually(() => orders.got.length === 2, DEADLINE_MS);

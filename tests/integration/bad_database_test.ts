@@ -6,10 +6,16 @@ import {
   assertMatch,
   assertRejects,
   assertStringIncludes,
+  assertThrows,
 } from "@std/assert";
 import { createRuntime } from "../../mod.ts";
 import { startEmbedded } from "../../embedded/mod.ts";
-import { ConnectionTimeoutError, DatabaseUnavailableError } from "../../ports/mod.ts";
+import {
+  ConnectionTimeoutError,
+  DatabaseSetupError,
+  DatabaseUnavailableError,
+  InvalidOptionError,
+} from "../../ports/mod.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 import { runtimeOptions } from "./programs/composition.ts";
@@ -62,6 +68,49 @@ Deno.test("a wrong password, an unknown user, an unknown database: the server's 
   for (const error of await refusals(changed(good, (url) => url.pathname = "/no_such_database"))) {
     assertStringIncludes(error.message, "no_such_database");
     assertStringIncludes(error.message, "database URL");
+  }
+});
+
+Deno.test("a wrong password, an unknown database, and tables that were not migrated are typed errors of the first call", async () => {
+  const good = await testDatabaseUrl();
+  const bad: readonly (readonly [string, string])[] = [
+    [changed(good, (url) => url.password = "wr0ng"), "28P01"],
+    [changed(good, (url) => url.pathname = "/no_such_database"), "3D000"],
+    [good, "42P01"],
+  ];
+  for (const [url, sqlState] of bad) {
+    const runtime = createRuntime(runtimeOptions({ url, schema: uniqueSchema() }));
+    const calls = [
+      () => runtime.enqueue("plain"),
+      () => runtime.enqueue("plain", null, { uniqueByArgs: true }),
+      () => runtime.enqueueMany([{ kind: "plain" }]),
+      () => runtime.get("1"),
+      () => runtime.cancel("1"),
+      () => runtime.overview(),
+    ];
+    for (const call of calls) {
+      const error = await assertRejects(call, DatabaseSetupError);
+      assertEquals(error.sqlState, sqlState);
+      assert(!error.message.includes("wr0ng"));
+    }
+    await runtime.stop();
+  }
+});
+
+Deno.test("a URL that is missing is told as missing, and one that is there is not shown", () => {
+  for (const url of [undefined, null, ""]) {
+    const error = assertThrows(
+      () => createRuntime({ url: url as string, registrars: [] }),
+      InvalidOptionError,
+    );
+    assertStringIncludes(error.message, `url ${JSON.stringify(url) ?? "undefined"}: expected postgres://`);
+  }
+  for (const url of [new URL("postgres://a:s3cret@h/d"), { url: "postgres://a:s3cret@h/d" }, "s3cret"]) {
+    const error = assertThrows(
+      () => createRuntime({ url: url as string, registrars: [] }),
+      InvalidOptionError,
+    );
+    assert(!error.message.includes("s3cret"), error.message);
   }
 });
 

@@ -17,7 +17,7 @@ Deno.test("the database is restarted hard, twice, while jobs run: the worker liv
     await server.restart(300);
     const job = await site.until(passing, "completed");
     assertEquals([job.attempt, site.journal.starts(passing).length], [1, 1], `round ${round}`);
-    await worker.event("listen.recovered", round);
+    await worker.event("listening again", round);
     const began = performance.now();
     await site.started(await site.enqueue("plain"));
     assertLess(performance.now() - began, 15_000);
@@ -44,7 +44,7 @@ Deno.test("an outage shorter and longer than the heartbeat rescues nobody", asyn
   Deno.kill(server.pid, "SIGKILL");
   // Longer than a process may be silent.
   await server.restart(1800);
-  await Promise.all(workers.map((worker) => worker.event("listen.recovered")));
+  await Promise.all(workers.map((worker) => worker.event("listening again")));
   await eventually(async () => (await site.sql.unsafe(`select from ${site.schema}.worker`)).length === 2);
   site.gate.open();
   for (const id of held) {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { createRuntime, type PostgresRuntime } from "../../mod.ts";
+import { createRuntime, InvalidOptionError, type PostgresRuntime } from "../../mod.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 import { connectPostgres } from "./support/connect.ts";
 
@@ -153,5 +153,32 @@ Deno.test("enqueue() in SQL refuses what enqueue() refuses, with what was given 
       const error = await assertRejects(() => call(args), Error);
       assertStringIncludes(error.message, says);
       assertEquals(Reflect.get(error, "code"), "22023");
+    }
+  }));
+
+Deno.test("enqueue() in SQL takes the instants that enqueue() takes: the years 1 to 9999, all of them", () =>
+  withSql(async ({ runtime, call }) => {
+    await runtime.start();
+    await runtime.pauseQueue('o"dd');
+    for (const at of ["0001-01-01T00:00:00.000Z", "1899-12-31T12:00:00.000Z", "9999-12-31T23:59:59.999Z"]) {
+      const bySql = (await runtime.get(await call(`'order.mail', run_at => '${at}'`)))!;
+      const byCode = (await runtime.get(await runtime.enqueue("order.mail", null, { runAt: new Date(at) })))!;
+      if (at.startsWith("9999")) assertEquals(bySql.scheduledAt, byCode.scheduledAt);
+      assertEquals([bySql.state, byCode.state], ["pending", "pending"]);
+    }
+    for (const at of ["0001-01-01 00:00:00+00 BC", "10000-01-01 00:00:00+00", "infinity", "-infinity"]) {
+      await assertRejects(
+        () => call(`'order.mail', run_at => '${at}'`),
+        Error,
+        "from the year 1 to the year 9999",
+      );
+    }
+    for (const at of ["0000-12-31T23:59:59.999Z", "+010000-01-01T00:00:00.000Z"]) {
+      const runAt = new Date(at);
+      await assertRejects(
+        () => runtime.enqueue("order.mail", null, { runAt }),
+        InvalidOptionError,
+        "from the year 1 to the year 9999",
+      );
     }
   }));

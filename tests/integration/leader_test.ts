@@ -74,7 +74,7 @@ Deno.test("a leader whose connections are cut for longer than its lease: one job
   await other.event("leading");
   await runs(site, 3);
   proxy.restore();
-  await leader.event("listen.recovered");
+  await leader.event("listening again");
   await runs(site, 10);
   await assertOnePerSlot(site);
 });

@@ -15,11 +15,11 @@ Deno.test("the listener's connection is ended: what is enqueued in the gap and a
   const inGap = await site.enqueue("plain");
   await site.started(inGap);
   assertLess(performance.now() - began, 30_000);
-  await worker.event("listen.recovered");
+  await worker.event("listening again");
   const after = performance.now();
   await site.started(await site.enqueue("plain"));
   assertLess(performance.now() - after, 30_000, "the wake-up does not come through again");
-  assertEquals(worker.log.filter((line) => line.event === "listen.lost").length, 1);
+  assertEquals(worker.log.filter((line) => line.event === "listening broke off").length, 1);
 });
 
 Deno.test("args of any size and the longest schema name wake an idle worker", async () => {

@@ -1,9 +1,18 @@
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { createRuntime, type PostgresRuntime } from "../../mod.ts";
 import { RefusedValueError, TransactionConflictError, type Tx } from "../../ports/mod.ts";
 import { type Maker, MAKERS } from "../drivers/transaction_makers.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 import { connectPostgres } from "./support/connect.ts";
+
+/** A schema whose check takes its time. */
+const checking = {
+  wait: Promise.resolve(),
+  validate: async (value: unknown) => {
+    await checking.wait;
+    return { value };
+  },
+};
 
 interface Scene {
   readonly maker: Maker;
@@ -25,6 +34,14 @@ async function withScene(make: (url: string) => Maker, body: (scene: Scene) => P
     registrars: [{
       kinds: [
         { name: "order.mail", queue: "default", maxAttempts: 3, timeout: 20_000, handler: () => "sent" },
+        {
+          name: "order.check",
+          queue: "default",
+          maxAttempts: 3,
+          timeout: 20_000,
+          handler: () => "checked",
+          args: { "~standard": { version: 1, vendor: "test", validate: checking.validate } },
+        },
         {
           name: "order.close",
           queue: "default",
@@ -143,6 +160,75 @@ for (const [key, make] of Object.entries(MAKERS)) {
       );
     }));
 
+  Deno.test(`${key}: a transaction that was handed over without its helper is refused by the helper's name`, () =>
+    withScene(make, async ({ maker, runtime }) => {
+      await maker.bare((tx) => {
+        const error = assertThrows(
+          () => runtime.with(tx as Tx),
+          TypeError,
+          "@millrace/millrace/transactions",
+        );
+        assertMatch(error.message, new RegExp(`pass ${key.replace(/On.*/, "")}Tx\\(`));
+        assertThrows(() => runtime.recorder.with(tx as Tx), TypeError, "Tx(");
+      });
+    }));
+
+  Deno.test(`${key}: a transaction that was kept is no door into a later one, where that can be told`, () =>
+    withScene(make, async ({ maker, runtime }) => {
+      let kept: Tx | undefined;
+      await maker.transaction((tx) => {
+        kept = tx;
+        return Promise.resolve();
+      });
+      if (!maker.tellsEnd) return;
+      await assertRejects(() => runtime.with(kept!).enqueue("order.mail"));
+      // Its connection is now this one's.
+      await maker.transaction(async () => {
+        await assertRejects(() => runtime.with(kept!).enqueue("order.mail"));
+      });
+      assertEquals(await runtime.list(), []);
+    }));
+
+  Deno.test(`${key}: what a schema's promise has delayed beyond the end of the transaction is refused`, () =>
+    withScene(make, async ({ maker, runtime }) => {
+      const ended = Promise.withResolvers<void>();
+      checking.wait = ended.promise;
+      const forgotten: Promise<unknown>[] = [];
+      await maker.transaction((tx) => {
+        for (
+          const act of [
+            () => runtime.with(tx).enqueue("order.check", { n: 1 }),
+            () => runtime.with(tx).enqueueMany([{ kind: "order.check", args: { n: 1 } }]),
+          ]
+        ) forgotten.push(assertRejects(act));
+        return Promise.resolve();
+      });
+      // Its connection may be this one's now.
+      await maker.transaction(async () => {
+        ended.resolve();
+        await Promise.all(forgotten);
+      });
+      assertEquals(await runtime.list(), []);
+      await maker.transaction(async (tx) => {
+        await runtime.with(tx).enqueue("order.check", { n: 1 });
+      });
+      assertEquals((await runtime.list()).length, 1);
+    }));
+
+  Deno.test(`${key}: what was not awaited in a transaction is written by it, where its check takes no time`, () =>
+    withScene(make, async ({ maker, runtime }) => {
+      let forgotten: Promise<string> | undefined;
+      await assertRejects(() =>
+        maker.transaction((tx) => {
+          forgotten = runtime.with(tx).enqueue("order.mail");
+          forgotten.catch(() => {});
+          return Promise.reject(new Error("changed my mind"));
+        })
+      );
+      await forgotten?.catch(() => {});
+      assertEquals(await runtime.list(), []);
+    }));
+
   Deno.test(`${key}: what is no open transaction is refused`, () =>
     withScene(make, ({ maker }) => {
       for (const [what, mistake] of Object.entries(maker.mistakes)) {
@@ -151,14 +237,3 @@ for (const [key, make] of Object.entries(MAKERS)) {
       return Promise.resolve();
     }));
 }
-
-Deno.test("pg: a transaction that has ended is refused, where each statement would commit by itself", () =>
-  withScene(MAKERS.pg!, async ({ maker, runtime }) => {
-    let kept: Tx | undefined;
-    await maker.transaction((tx) => {
-      kept = tx;
-      return Promise.resolve();
-    });
-    await assertRejects(() => runtime.with(kept!).enqueue("order.mail"), TypeError, "no transaction is open");
-    assertEquals(await runtime.list(), []);
-  }));

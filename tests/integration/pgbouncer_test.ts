@@ -33,7 +33,7 @@ Deno.test({
     const burst = await Promise.all(Array.from({ length: 200 }, () => site.enqueue("plain")));
     for (const id of burst) assertEquals((await site.until(id, "completed")).attempt, 1);
 
-    const unavailable = worker.log.filter((line) => line.event === "listen.unavailable");
+    const unavailable = worker.log.filter((line) => line.event === "listening is not possible");
     assertEquals(unavailable.length, 1);
     const running = await site.enqueue("hold");
     await site.started(running);

@@ -66,7 +66,7 @@ Deno.test("an end that the database refuses is set aside: the others end, the lo
     const refusals = lines.filter(({ event }) => event.includes("refuses the end"));
     assert(refusals.length >= 1 && refusals.length <= 5, `${refusals.length} lines`);
     assertEquals([refusals[0]!.level, refusals[0]!.fields.sqlState], ["error", "P0001"]);
-    assert(poisoned.includes(String(refusals[0]!.fields.job)));
+    assert(poisoned.includes(String(refusals[0]!.fields.jobId)));
     assertLess(lines.length, 20);
     await sql.unsafe(`drop trigger refuse on ${schema}.job`);
     for (const id of poisoned) assertEquals((await runtime.wait(id, 20_000)).done, true);
@@ -186,7 +186,7 @@ Deno.test("a dead process with a job that can't be put back keeps no other from 
     const told = await eventually(() =>
       works.lines.filter(({ event }) => event.includes("refuses the rescue"))
     );
-    assertEquals(told.map(({ level, fields }) => [level, fields.job, fields.sqlState]), [[
+    assertEquals(told.map(({ level, fields }) => [level, fields.jobId, fields.sqlState]), [[
       "error",
       ids[0],
       "P0001",

@@ -79,7 +79,7 @@ Deno.test("a worker that waits for somebody else's migration says so, and a sign
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   await sql`select pg_advisory_lock(${migrationLockKey(schema)}::text::bigint)`;
   await using program = new Program("supervisor", ["--schema", schema, SHOP], { env: { DATABASE_URL: url } });
-  assertMatch((await program.event("migration.waits")).heldBy as string, /^pid \d+ /);
+  assertMatch((await program.event("migration waits")).heldBy as string, /^pid \d+ /);
   const began = performance.now();
   program.signal("SIGTERM");
   assertEquals((await program.end()).code, 0);

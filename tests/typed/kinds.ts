@@ -45,3 +45,11 @@ export const remind = defineKind({
   }),
   handler: (args) => args.at.getUTCFullYear(),
 });
+
+/** A kind whose handler enqueues the next job. */
+export const mailsNext = defineKind({
+  ...base,
+  name: "mails.next",
+  args: z.object({ orderId: z.string() }),
+  handler: new URL("./handlers/mails_next.ts", import.meta.url),
+});

@@ -2,9 +2,9 @@ import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createMemoryRuntime, defineKind, typedJobs, type WorkingRuntime } from "../../mod.ts";
 import { CompositionError, InvalidArgsError, type Kind, UndeclaredKindError } from "../../ports/mod.ts";
-import { arkMail, remind, sweep, valibotMail, zodMail } from "./kinds.ts";
+import { arkMail, mailsNext, remind, sweep, valibotMail, zodMail } from "./kinds.ts";
 
-const KINDS = [zodMail, valibotMail, arkMail, sweep, remind] as const;
+const KINDS = [zodMail, valibotMail, arkMail, sweep, remind, mailsNext] as const;
 
 async function withRuntime(body: (runtime: WorkingRuntime) => Promise<void>): Promise<void> {
   await using runtime = createMemoryRuntime({ registrars: [{ kinds: KINDS }] });
@@ -66,6 +66,14 @@ Deno.test("handlers get the args as the schema makes them, in threads and in the
     assertEquals(await outputOf(runtime, await jobs.enqueue(sweep)), 30);
     const reminder = await jobs.enqueue(remind, { at: "2031-01-01T00:00:00Z", user: "ada" });
     assertEquals(await outputOf(runtime, reminder), 2031);
+  }));
+
+Deno.test("a handler enqueues typed jobs through its context", () =>
+  withRuntime(async (runtime) => {
+    await runtime.start();
+    const next = await outputOf(runtime, await runtime.enqueue("mails.next", { orderId: "5" }));
+    assertEquals(await outputOf(runtime, String(next)), "5 in en");
+    assertEquals((await runtime.list({ kind: "mail.zod" })).length, 1);
   }));
 
 Deno.test("a schema whose check is a promise refuses too", () =>

@@ -110,7 +110,7 @@ function outcomeOf(
     let key = 0;
     const end = (): void => {
       resolve({ type: "released", reason: "its caller ended, or was told to end", alone: false });
-      pool.abort(key, "cancel");
+      pool.abort(key, "caller");
     };
     if (signal?.aborted === true) return end();
     signal?.addEventListener("abort", end, { once: true });

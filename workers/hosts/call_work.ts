@@ -1,4 +1,4 @@
-import { CALL_BYTES_MAX, type Json, toJsonText } from "../../ports/mod.ts";
+import { CALL_BYTES_MAX, type JsonInput, toJsonText } from "../../ports/mod.ts";
 import type { Work } from "../work.ts";
 
 /**
@@ -7,7 +7,7 @@ import type { Work } from "../work.ts";
  * @throws {InvalidJsonError} the input is not JSON.
  * @throws {TooLargeError} the input is larger than 4 MiB.
  */
-export function callWork(module: string, input: Json, timeoutMs: number): Work {
+export function callWork(module: string, input: JsonInput, timeoutMs: number): Work {
   return {
     id: "",
     run: 0,

@@ -30,6 +30,7 @@ class HostMain {
         output: (job, line) => this.#report(["output", job.kind, job.id, line]),
         threadLost: (job) => this.#report(["lost", job.kind, job.id]),
         call: (job, request, signal) => this.#calls.call(this.#keyOf.get(job)!, request, signal),
+        jobs: (job, order, tx) => this.#calls.order(this.#keyOf.get(job)!, order, tx),
       },
     });
     this.#report(["ready"]);
@@ -63,6 +64,9 @@ class HostMain {
       }
       case "called":
         this.#calls.called(command[1], command[2], command[3]);
+        break;
+      case "statement":
+        this.#calls.statement(command);
         break;
       case "ping":
         this.#report(["pong"]);

@@ -1,6 +1,7 @@
-import type { AttemptOutcome, Json } from "../../ports/mod.ts";
+import type { AttemptOutcome, Completion, Json, Tx } from "../../ports/mod.ts";
 import { describeError } from "../describe_error.ts";
 import { type AbortCause, timedOut } from "../outcome.ts";
+import { checkAllowed, type JobOrder } from "../jobs/job_order.ts";
 import { Sweep } from "../sweep.ts";
 import { RestartLimit } from "../threads/restart_limit.ts";
 import type { CallRequest, JobName, Work, WorkObserver, WorkSurroundings } from "../work.ts";
@@ -31,8 +32,8 @@ export interface HostPoolOptions {
   readonly jobsPerThread: number;
   /** The grace, in ms. */
   readonly graceMs: number;
-  /** The statement of `completeIn`; null where there is none. */
-  readonly completion: string | null;
+  /** The statements for handlers' own transactions; null where there are none. */
+  readonly completion: Completion | null;
   /** How often resident memory is looked at, in ms. */
   readonly memoryWatchMs: number;
   /** How long a process is kept without work, in ms. */
@@ -42,9 +43,11 @@ export interface HostPoolOptions {
   /** The configuration file; found when absent. */
   readonly config?: string;
   /** What handlers do beside ending. */
-  readonly surroundings: Omit<WorkSurroundings, "call">;
+  readonly surroundings: Omit<WorkSurroundings, "call" | "jobs">;
   /** A handler in a process calls a module. */
   readonly call: (caller: Caller, request: CallRequest, signal: AbortSignal) => Promise<Json>;
+  /** A handler in a process has an order for the queue, which is within its permissions. */
+  readonly jobs: (order: JobOrder, tx: Tx | null) => Promise<Json>;
 }
 
 interface Task extends HostTask {
@@ -311,6 +314,7 @@ export class HostPool {
       ended: (host) => this.#taskEnded(host),
       threadLost: (host, job) => this.#threadLost(host, job),
       call: (_host, { work }, request, signal) => this.#call(group.confinement, work, request, signal),
+      jobs: (_host, { work }, order, tx) => this.#order(group.confinement, work, order, tx),
     });
     this.#lines.add(host, group);
     this.#sweep.arm();
@@ -328,6 +332,18 @@ export class HostPool {
       throw new Error("A called module can't call another one");
     }
     return await this.#options.call({ kind: work.kind, module: work.module, permissions }, request, signal);
+  }
+
+  /** As for a call: whose order it is, and what that one may, is known here. */
+  async #order(
+    { realm, permissions }: Confinement,
+    work: Work,
+    order: JobOrder,
+    tx: Tx | null,
+  ): Promise<Json> {
+    if (realm.type === "calls" || realm.type === "own") throw new Error("A called module has no jobs");
+    checkAllowed(work.kind, permissions, order);
+    return await this.#options.jobs(order, tx);
   }
 
   #taskEnded(host: HostProcess): void {

@@ -1,7 +1,8 @@
 import { fileURLToPath } from "node:url";
-import type { AttemptOutcome, Json, LogFields, LogLevel } from "../../ports/mod.ts";
+import type { AttemptOutcome, Json, LogFields, LogLevel, Tx } from "../../ports/mod.ts";
 import { boundedFields, cutText, fieldsLength, LINE_MAX, LOG_TEXT_MAX } from "../bounds.ts";
 import { describeError, keepableText } from "../describe_error.ts";
+import type { JobOrder } from "../jobs/job_order.ts";
 import { OutputLimit } from "../output_limit.ts";
 import type { AbortCause } from "../outcome.ts";
 import { UNSTABLE_FLAGS } from "../unstable_flags.ts";
@@ -28,7 +29,7 @@ export interface HostStart {
   /** The kind that it runs jobs of; empty when several share it. */
   readonly kind: string;
   /** What its handlers do beside ending. */
-  readonly surroundings: Omit<WorkSurroundings, "call">;
+  readonly surroundings: Omit<WorkSurroundings, "call" | "jobs">;
 }
 
 /** One attempt in a host process. */
@@ -74,6 +75,8 @@ export interface HostObserver {
   threadLost(host: HostProcess, job: JobName): void;
   /** An attempt in it calls a module. */
   call(host: HostProcess, task: HostTask, request: CallRequest, signal: AbortSignal): Promise<Json>;
+  /** An attempt in it has an order for the queue. */
+  jobs(host: HostProcess, task: HostTask, order: JobOrder, tx: Tx | null): Promise<Json>;
 }
 
 const STDERR_KEPT = 4096;
@@ -143,7 +146,8 @@ export class HostProcess {
     });
     this.#calls = new CallsOfHost({
       call: (task, request, signal) => observer.call(this, task, request, signal),
-      answer: (call, ok, value) => this.#tell(["called", call, ok, value]),
+      jobs: (task, order, tx) => observer.jobs(this, task, order, tx),
+      tell: (command) => this.#tell(command),
     });
     const main = HOST_MAIN.protocol === "file:" ? fileURLToPath(HOST_MAIN) : HOST_MAIN.href;
     this.#child = new Deno.Command(Deno.execPath(), {
@@ -379,6 +383,16 @@ export class HostProcess {
         }
         break;
       }
+      case "jobs": {
+        const [, key, call, order, isInTransaction] = report;
+        if (!this.#calls.order(call, this.tasks.get(key), order, isInTransaction)) {
+          this.#spoil("it had more orders carried out than it may");
+        }
+        break;
+      }
+      case "rows":
+        this.#calls.rows(report[1], report[2], report[3]);
+        break;
       case "endCall":
         this.#calls.endOne(report[1]);
         break;

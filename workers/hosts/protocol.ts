@@ -1,4 +1,15 @@
-import type { AttemptOutcome, CallOptions, Json, LogFields, LogLevel } from "../../ports/mod.ts";
+import type {
+  AttemptOutcome,
+  CallOptions,
+  Completion,
+  Json,
+  JsonInput,
+  LogFields,
+  LogLevel,
+  TxParam,
+  TxStatementOptions,
+} from "../../ports/mod.ts";
+import type { JobOrder } from "../jobs/job_order.ts";
 import type { AbortCause } from "../outcome.ts";
 import type { Work } from "../work.ts";
 
@@ -12,19 +23,30 @@ export interface HostSetup {
   readonly jobsPerThread: number;
   /** The grace, in ms. */
   readonly graceMs: number;
-  /** The statement of `completeIn`. */
-  readonly completion: string | null;
+  /** The statements for handlers' own transactions. */
+  readonly completion: Completion | null;
 }
 
-/** How many calls of one host process are under way at once. The others wait in it. */
+/** How many calls and orders of one host process are under way at once. The others wait in it. */
 export const CALLS_AT_ONCE_MAX = 64;
 
-/** What a host process is told. `key` names an attempt. The value of a call that failed is what `callFailure` makes of it. */
+/**
+ * What a host process is told. `key` names an attempt. Orders for jobs are numbered with the calls, and a statement is to be run
+ * in the transaction of one. The value of what failed is what `errorAsJson` makes of its error.
+ */
 export type HostCommand =
   | readonly [type: "run", key: number, work: Work]
   | readonly [type: "abort", key: number, cause: AbortCause]
   | readonly [type: "check", check: number, module: string]
   | readonly [type: "called", call: number, ok: boolean, value: Json]
+  | readonly [
+    type: "statement",
+    call: number,
+    statement: number,
+    text: string,
+    params: TxParam[],
+    options: TxStatementOptions | null,
+  ]
   | readonly [type: "ping"];
 
 /** What a host process tells. */
@@ -39,10 +61,12 @@ export type HostReport =
     key: number,
     call: number,
     module: string,
-    input: Json,
+    input: JsonInput,
     options: CallOptions | null,
   ]
   | readonly [type: "endCall", call: number]
+  | readonly [type: "jobs", key: number, call: number, order: JobOrder, isInTransaction: boolean]
+  | readonly [type: "rows", statement: number, ok: boolean, value: Json]
   | readonly [type: "checked", check: number, fault: string | null]
   | readonly [type: "lost", kind: string, id: string]
   | readonly [type: "pong"];

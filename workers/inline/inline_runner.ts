@@ -3,8 +3,11 @@ import type {
   AttemptObserver,
   AttemptOutcome,
   CallOptions,
+  Completion,
   Handler,
+  Jobs,
   Json,
+  JsonInput,
   Log,
   LogFields,
   LogLevel,
@@ -21,12 +24,14 @@ export interface InlineRunnerOptions {
   readonly graceMs: number;
   /** Above how long a stand-still of the loop is logged, in ms. */
   readonly standstillMs: number;
-  /** The statement of `completeIn`; null where there is none. */
-  readonly completion: string | null;
+  /** The statements for handlers' own transactions; null where there are none. */
+  readonly completion: Completion | null;
+  /** What handlers enqueue through. */
+  readonly jobs: () => Jobs;
   /** Where it logs. */
   readonly log: Log;
   /** What handlers do beside ending. */
-  readonly surroundings: WorkSurroundings;
+  readonly surroundings: Omit<WorkSurroundings, "jobs">;
 }
 
 /** One function that runs, and where its context hands on what it asks for. */
@@ -35,7 +40,7 @@ class Running implements ContextSink {
   readonly attempt: Attempt;
   readonly observer: AttemptObserver;
   readonly context: AttemptContext;
-  readonly completion: string | null;
+  readonly completion: Completion | null;
   readonly startedAt: number = performance.now();
   aborted: AbortCause | null = null;
   graceEndsAt = 0;
@@ -43,7 +48,8 @@ class Running implements ContextSink {
   /** Aborted when its calls must end; null while it has made none. */
   calls: AbortController | null = null;
   readonly #job: ContextJob;
-  readonly #surroundings: WorkSurroundings;
+  readonly #surroundings: Omit<WorkSurroundings, "jobs">;
+  readonly #jobs: () => Jobs;
 
   constructor(key: number, attempt: Attempt, observer: AttemptObserver, options: InlineRunnerOptions) {
     this.key = key;
@@ -51,6 +57,7 @@ class Running implements ContextSink {
     this.observer = observer;
     this.completion = options.completion;
     this.#surroundings = options.surroundings;
+    this.#jobs = options.jobs;
     const { id, run, kind, queue, maxAttempts } = attempt;
     const job: ContextJob = {
       id,
@@ -65,6 +72,10 @@ class Running implements ContextSink {
     this.context = new AttemptContext(job, this);
   }
 
+  get jobs(): Jobs {
+    return this.#jobs();
+  }
+
   progress(done: number, note: string | undefined): void {
     if (!this.ended) this.observer.progress(done, note);
   }
@@ -74,7 +85,7 @@ class Running implements ContextSink {
     this.#surroundings.log(level, event, { ...fields, kind: kind.name, jobId: id });
   }
 
-  call(module: string, input: Json, options: CallOptions | undefined): Promise<Json> {
+  call(module: string, input: JsonInput, options: CallOptions | undefined): Promise<Json> {
     if (this.ended || this.aborted !== null) {
       return Promise.reject(new Error(`Cannot call ${module}: the attempt is over, or was told to end`));
     }

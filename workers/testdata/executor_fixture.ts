@@ -3,6 +3,7 @@ import {
   type AttemptOutcome,
   createLog,
   type Executor,
+  type Jobs,
   type Kind,
   type LostThread,
 } from "../../ports/mod.ts";
@@ -37,7 +38,7 @@ export interface Running {
 
 export const HANDLERS: URL = new URL("./handlers.ts", import.meta.url);
 
-export function fixture(options: Partial<ExecutorOptions> = {}): Fixture {
+export function fixture(options: Partial<ExecutorOptions> = {}, jobs?: Jobs): Fixture {
   const lines: string[] = [];
   const printed: string[] = [];
   const lost: LostThread[] = [];
@@ -49,7 +50,7 @@ export function fixture(options: Partial<ExecutorOptions> = {}): Fixture {
     output: (line) => printed.push(line),
     ...options,
   });
-  executor.start({ onThreadLost: (thread) => lost.push(thread) });
+  executor.start({ onThreadLost: (thread) => lost.push(thread), ...(jobs === undefined ? {} : { jobs }) });
   return {
     executor,
     lines,

@@ -2,11 +2,15 @@
 import {
   CallNotAllowedError,
   discard,
+  EnqueueNotAllowedError,
+  type EnqueueRequest,
   type Handler,
   type JobContext,
   type Json,
   type Permissions,
   snooze,
+  TooLargeError,
+  UndeclaredKindError,
 } from "../../ports/mod.ts";
 
 const NESTED = "data:text/javascript,self.postMessage(1)";
@@ -187,6 +191,62 @@ const actions: Record<
     ctx.progress(1);
   },
   badProgress: (_args, ctx) => ctx.progress(2),
+  jobs: async (args, ctx) => {
+    const request = args["request"] as unknown as EnqueueRequest;
+    const { kind, args: given, ...options } = request;
+    try {
+      switch (args["method"]) {
+        case "enqueue":
+          return await ctx.jobs.enqueue(kind, given, options);
+        case "enqueueMany":
+          return await ctx.jobs.enqueueMany([request, request]);
+        case "cancel":
+          return { ...await ctx.jobs.cancel(kind) };
+        default:
+          return await ctx.jobs.enqueueMany(
+            Array.from({ length: 5 }, () => ({ kind, args: "x".repeat(1_000_000) })),
+          );
+      }
+    } catch (error) {
+      if (error instanceof EnqueueNotAllowedError) return { beyond: [...error.beyond] };
+      if (error instanceof UndeclaredKindError) return { undeclared: error.kind };
+      if (error instanceof TooLargeError) return { max: error.max };
+      return String(error);
+    }
+  },
+  jobsIn: async (args, ctx) => {
+    const statements: string[] = [];
+    let xid = 1;
+    const rows: Record<string, unknown>[] = [];
+    const tx = {
+      unsafe: (text: string, params: unknown[]) => {
+        statements.push(text);
+        if (text === "the transaction") return Promise.resolve([{ id: xid }]);
+        if (args["code"] !== undefined) {
+          throw Object.assign(new Error("the driver's own"), { code: args["code"] });
+        }
+        rows.push({ id: 7n, params: params.length });
+        return Promise.resolve(rows);
+      },
+    };
+    const enqueued = ctx.jobs.with(tx).enqueue("mail");
+    if (args["ends"] === true) xid = 2;
+    try {
+      return { id: await enqueued, statements };
+    } catch (error) {
+      const { name, message, cause } = error as Error;
+      return { name, message, cause: cause instanceof Error ? cause.message : null, statements };
+    }
+  },
+  crashAndTell: async (_args, ctx) => {
+    const told = new Promise<Json>((resolve) => {
+      ctx.signal.addEventListener("abort", () => resolve(String(ctx.signal.reason)));
+    });
+    setTimeout(() => {
+      throw new Error("nobody catches");
+    });
+    ctx.log.info("told", { reason: String(await told) });
+  },
   completeIn: async (args, ctx) => {
     const rows = args["rows"] as readonly Record<string, unknown>[];
     const seen: unknown[] = [];

@@ -1,4 +1,15 @@
-import type { AttemptOutcome, CallOptions, Json, LogFields, LogLevel } from "../../ports/mod.ts";
+import type {
+  AttemptOutcome,
+  CallOptions,
+  Completion,
+  Json,
+  JsonInput,
+  LogFields,
+  LogLevel,
+  TxParam,
+  TxStatementOptions,
+} from "../../ports/mod.ts";
+import type { JobOrder } from "../jobs/job_order.ts";
 import type { AbortCause } from "../outcome.ts";
 
 /**
@@ -36,7 +47,10 @@ export const COUNTER = {
 /** Where the slots begin in the shared memory. */
 export const SLOTS_AT = 4;
 
-/** What the main side tells a thread. The value of a call that failed is what `callFailure` makes of its error. */
+/**
+ * What the main side tells a thread. Orders for jobs are numbered with the calls. A statement is to be run in the transaction
+ * of an order. The value of what failed is what `errorAsJson` makes of its error.
+ */
 export type Command =
   | readonly [type: "kind", index: number, kind: string, module: string]
   | readonly [
@@ -55,6 +69,14 @@ export type Command =
   ]
   | readonly [type: "abort", key: number, cause: AbortCause]
   | readonly [type: "called", call: number, ok: boolean, value: Json]
+  | readonly [
+    type: "statement",
+    call: number,
+    statement: number,
+    text: string,
+    params: TxParam[],
+    options: TxStatementOptions | undefined,
+  ]
   | readonly [type: "check", check: number, module: string];
 
 /** What a thread tells the main side. `key` names an attempt. */
@@ -72,9 +94,11 @@ export type Report =
     key: number,
     call: number,
     module: string,
-    input: Json,
+    input: JsonInput,
     options: CallOptions | undefined,
   ]
+  | readonly [type: "jobs", key: number, call: number, order: JobOrder, isInTransaction: boolean]
+  | readonly [type: "rows", statement: number, ok: boolean, value: Json]
   | readonly [type: "checked", check: number, fault: string | null]
   | readonly [type: "exit", key: number | null, what: string];
 
@@ -82,6 +106,6 @@ export type Report =
 export interface ThreadSetup {
   /** The counters and slots. */
   readonly shared: SharedArrayBuffer;
-  /** The statement of `completeIn`. */
-  readonly completion: string | null;
+  /** The statements for handlers' own transactions. */
+  readonly completion: Completion | null;
 }

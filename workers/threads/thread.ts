@@ -1,3 +1,4 @@
+import type { Completion } from "../../ports/mod.ts";
 import type { Work, WorkObserver } from "../work.ts";
 import { isReport } from "../report_shape.ts";
 import type { AbortCause } from "../outcome.ts";
@@ -72,7 +73,7 @@ export class Thread {
   #progressAt = performance.now();
 
   /** Starts the thread. */
-  constructor(role: ThreadRole, capacity: number, completion: string | null, observer: ThreadObserver) {
+  constructor(role: ThreadRole, capacity: number, completion: Completion | null, observer: ThreadObserver) {
     this.role = role;
     this.capacity = capacity;
     // Withdrawn slots come back only when the thread looks at them, so there are more slots than attempts.

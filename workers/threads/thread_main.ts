@@ -4,11 +4,24 @@
  *
  * @module
  */
-import type { CallOptions, Handler, Json, LogFields, LogLevel } from "../../ports/mod.ts";
+import type {
+  CallOptions,
+  Completion,
+  Handler,
+  Jobs,
+  Json,
+  JsonInput,
+  LogFields,
+  LogLevel,
+  Tx,
+} from "../../ports/mod.ts";
 import { describeError } from "../describe_error.ts";
 import { cutText, fieldsLength, LINE_MAX, PROGRESS_MS } from "../bounds.ts";
-import { callError } from "../call_failure.ts";
+import { errorAsJson, errorFromJson, isKnownError } from "../error_transfer.ts";
 import { AttemptContext, type ContextJob, type ContextSink } from "../job_context.ts";
+import type { JobOrder } from "../jobs/job_order.ts";
+import { RemoteJobs } from "../jobs/remote_jobs.ts";
+import { runStatement } from "../jobs/run_statement.ts";
 import { outcomeOfThrown } from "../outcome.ts";
 import { OutputLimit } from "../output_limit.ts";
 import { type PlainContext, runHandler, runPlain } from "../run_handler.ts";
@@ -67,8 +80,15 @@ class Job implements ContextJob, GuardedJob, ContextSink {
     this.context = new AttemptContext(this, this);
   }
 
-  get completion(): string | null {
+  get completion(): Completion | null {
     return this.main.completion;
+  }
+
+  get jobs(): Jobs {
+    return new RemoteJobs({
+      place: (order, tx) => this.main.order(this.key, order, tx),
+      transaction: this.main.completion?.transaction ?? null,
+    });
   }
 
   // Only the newest counts, so no more of it is told than somebody could see.
@@ -94,14 +114,21 @@ class Job implements ContextJob, GuardedJob, ContextSink {
     this.main.log(level, event, { ...fields, kind: this.kind, jobId: this.id });
   }
 
-  call(module: string, input: Json, options: CallOptions | undefined): Promise<Json> {
+  call(module: string, input: JsonInput, options: CallOptions | undefined): Promise<Json> {
     return this.main.call(this.key, module, input, options);
   }
 }
 
+/** The transaction of an order that is under way. */
+interface OrderTransaction {
+  readonly tx: Tx;
+  /** What the driver threw last: its own error is worth more than what is told of it. */
+  thrown: unknown;
+}
+
 class ThreadMain {
   #shared: Int32Array;
-  readonly completion: string | null;
+  readonly completion: Completion | null;
   #kinds: LoadedKind[] = [];
   #jobs = new Map<number, Job>();
   #inbox: Run[] = [];
@@ -113,6 +140,7 @@ class ThreadMain {
   #reports: Report[] = [];
   #flushDue = false;
   #calls = new Map<number, PromiseWithResolvers<Json>>();
+  #transactions = new Map<number, OrderTransaction>();
   #callCount = 0;
   #limit = new OutputLimit((lines) => {
     this.report([
@@ -164,6 +192,9 @@ class ThreadMain {
           break;
         case "called":
           this.#called(command[1], command[2], command[3]);
+          break;
+        case "statement":
+          this.#runStatement(command);
           break;
         case "check":
           this.#check(command[1], command[2]);
@@ -312,7 +343,7 @@ class ThreadMain {
     this.#forget(job);
     this.report(["ended", job.key, outcomeOfThrown(thrown, "crash")]);
     // Its code may still run: let it see that nobody waits for it.
-    job.context.abort("cancel");
+    job.context.abort("crash");
   }
 
   #unattributed(thrown: unknown): void {
@@ -331,7 +362,7 @@ class ThreadMain {
     if (this.#jobs.get(job.key) === job) this.#jobs.delete(job.key);
   }
 
-  call(key: number, module: string, input: Json, options: CallOptions | undefined): Promise<Json> {
+  call(key: number, module: string, input: JsonInput, options: CallOptions | undefined): Promise<Json> {
     const call = ++this.#callCount;
     const deferred = Promise.withResolvers<Json>();
     this.#calls.set(call, deferred);
@@ -339,11 +370,39 @@ class ThreadMain {
     return deferred.promise;
   }
 
+  order(key: number, order: JobOrder, tx: Tx | null): Promise<Json> {
+    const call = ++this.#callCount;
+    const deferred = Promise.withResolvers<Json>();
+    this.#calls.set(call, deferred);
+    if (tx !== null) this.#transactions.set(call, { tx, thrown: undefined });
+    this.report(["jobs", key, call, order, tx !== null]);
+    return deferred.promise;
+  }
+
+  #runStatement(
+    [, call, statement, text, params, options]: Extract<Command, readonly ["statement", ...unknown[]]>,
+  ) {
+    const transaction = this.#transactions.get(call);
+    if (transaction === undefined) return;
+    runStatement(transaction.tx, text, params, options).then(
+      (rows) => this.report(["rows", statement, true, rows]),
+      (thrown) => {
+        transaction.thrown = thrown;
+        this.report(["rows", statement, false, errorAsJson(thrown)]);
+      },
+    );
+  }
+
   #called(call: number, ok: boolean, value: Json): void {
     const deferred = this.#calls.get(call);
+    const thrown = this.#transactions.get(call)?.thrown;
     this.#calls.delete(call);
+    this.#transactions.delete(call);
     if (ok) deferred?.resolve(value);
-    else deferred?.reject(callError(value));
+    else if (thrown === undefined) deferred?.reject(errorFromJson(value));
+    else {deferred?.reject(
+        isKnownError(value) ? Object.assign(errorFromJson(value), { cause: thrown }) : thrown,
+      );}
   }
 
   report(report: Report): void {

@@ -1,5 +1,6 @@
-import type { AttemptOutcome, Json } from "../../ports/mod.ts";
-import { callFailure } from "../call_failure.ts";
+import type { AttemptOutcome, Completion, Json } from "../../ports/mod.ts";
+import { errorAsJson } from "../error_transfer.ts";
+import { StatementsOfOrders } from "../jobs/statements_of_orders.ts";
 import { type AbortCause, endedByForce, outcomeAfterAbort, timedOut } from "../outcome.ts";
 import { Sweep } from "../sweep.ts";
 import type { JobName, Work, WorkObserver, WorkSurroundings } from "../work.ts";
@@ -17,8 +18,8 @@ export interface ThreadPoolOptions {
   readonly jobsPerThread: number;
   /** How long an aborted handler has before its thread is ended, in ms. */
   readonly graceMs: number;
-  /** The statement of `completeIn`; null where there is none. */
-  readonly completion: string | null;
+  /** The statements for handlers' own transactions; null where there are none. */
+  readonly completion: Completion | null;
   /** What handlers do beside ending. */
   readonly surroundings: WorkSurroundings;
 }
@@ -49,6 +50,8 @@ export class ThreadPool {
   #keys = 0;
   #checks = new Map<number, { readonly thread: Thread; readonly answer: (fault: string | null) => void }>();
   #checkCount = 0;
+  /** Their place is the attempt's key. */
+  #statements = new StatementsOfOrders();
   #lost = 0;
   /** Attempts that share threads, wherever they are; those with a thread of their own take nobody's place. */
   #sharing = 0;
@@ -250,6 +253,12 @@ export class ThreadPool {
         case "call":
           this.#call(thread, report);
           break;
+        case "jobs":
+          this.#order(thread, report);
+          break;
+        case "rows":
+          this.#statements.take(report[1], report[2], report[3]);
+          break;
         case "checked":
           this.#checks.get(report[1])?.answer(report[2]);
           break;
@@ -279,6 +288,7 @@ export class ThreadPool {
     if (!this.#held.delete(held.key)) return;
     if (!held.work.ownThread) this.#sharing--;
     held.calls?.abort();
+    this.#statements.end(held.key);
     held.observer.ended(outcome);
   }
 
@@ -370,18 +380,33 @@ export class ThreadPool {
     [, key, call, module, input, options]: Extract<Report, readonly ["call", ...unknown[]]>,
   ): void {
     const held = thread.held.get(key);
-    const answer = (ok: boolean, value: Json): void => {
-      if (thread.dead) return;
-      thread.tell(["called", call, ok, value]);
-      thread.flush();
-    };
+    const answer = answerTo(thread, call);
     if (held === undefined || held.aborted !== null) {
       return answer(false, { message: `Cannot call ${module}: the attempt is over, or was told to end` });
     }
     held.calls ??= new AbortController();
     this.#options.surroundings.call(held.work, { module, input, options }, held.calls.signal).then(
       (value) => answer(true, value),
-      (error) => answer(false, callFailure(error)),
+      (error) => answer(false, errorAsJson(error)),
+    );
+  }
+
+  #order(
+    thread: Thread,
+    [, key, call, order, isInTransaction]: Extract<Report, readonly ["jobs", ...unknown[]]>,
+  ): void {
+    const held = thread.held.get(key);
+    const answer = answerTo(thread, call);
+    if (held === undefined) return answer(false, { message: "Cannot use ctx.jobs: the attempt is over" });
+    const tx = isInTransaction
+      ? this.#statements.transaction(key, (...statement) => {
+        thread.tell(["statement", call, ...statement]);
+        thread.flush();
+      })
+      : null;
+    this.#options.surroundings.jobs(held.work, order, tx).then(
+      (value) => answer(true, value),
+      (error) => answer(false, errorAsJson(error)),
     );
   }
 
@@ -482,4 +507,13 @@ function blockerAmong(begun: readonly Held[], current: Held | undefined): JobNam
 
 function describeJob({ kind, id }: JobName): string {
   return `job ${id} of kind ${kind}`;
+}
+
+/** Answers a call, or an order, that a thread has numbered. */
+function answerTo(thread: Thread, call: number): (ok: boolean, value: Json) => void {
+  return (ok, value) => {
+    if (thread.dead) return;
+    thread.tell(["called", call, ok, value]);
+    thread.flush();
+  };
 }

@@ -10,7 +10,7 @@ const REFUSED: readonly (readonly [string, unknown, string])[] = [
   ["U+0000 in a key", { "a\u0000": 1 }, 'args["a\\u0000"]'],
   ["half a surrogate pair", { note: "\ud83d" }, "args.note"],
   ["a BigInt", { id: 10n }, "args.id"],
-  ["undefined", { a: undefined }, "args.a"],
+  ["undefined in a list", { a: [undefined] }, "args.a[0]"],
   ["NaN", [NaN], "args[0]"],
   ["a function", { f: () => {} }, "args.f"],
   ["a Date", { at: new Date(0) }, "args.at"],

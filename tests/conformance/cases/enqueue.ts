@@ -192,10 +192,44 @@ export const enqueueCases: readonly Case[] = [
     },
   },
   {
+    name: "a runAt is of the years 1 to 9999, all of them",
+    async run(stage) {
+      const runtime = await stage.start({ kinds: [stage.kind("k")] });
+      for (const first of ["0001-01-01T00:00:00.000Z", "1900-12-31T23:59:59.999Z"]) {
+        const id = await runtime.enqueue("k", stage.act({ do: "return" }), { runAt: new Date(first) });
+        await stage.until(runtime, id, "completed");
+      }
+      const runAt = new Date("9999-12-31T23:59:59.999Z");
+      const last = (await runtime.get(await runtime.enqueue("k", {}, { runAt })))!;
+      assertEquals([last.state, Date.parse(last.scheduledAt)], ["pending", runAt.getTime()]);
+    },
+  },
+  {
+    name: "members of args that are undefined are left out, wherever; a filter with one is refused",
+    async run(stage) {
+      const runtime = stage.build({ kinds: [stage.kind("k")] });
+      const given = { order: 1, note: undefined, lines: [{ sku: "a", note: undefined }] };
+      const kept = { order: 1, lines: [{ sku: "a" }] };
+      const ids = [
+        await runtime.enqueue("k", given),
+        ...await runtime.enqueueMany([{ kind: "k", args: given }]),
+      ];
+      for (const id of ids) assertEquals((await runtime.get(id))!.args, kept);
+      const unique = { uniqueByArgs: true };
+      assertEquals(await runtime.enqueue("k", given, unique), await runtime.enqueue("k", kept, unique));
+      for (const args of [[undefined], { lines: [1, undefined] }]) {
+        await assertRejects(() => runtime.enqueue("k", args as unknown as Json), InvalidJsonError);
+      }
+      const filter = { args: { order: undefined } as unknown as Json };
+      await assertRejects(() => runtime.list(filter), InvalidJsonError, "args.order");
+    },
+  },
+  {
     name: "a runAt that is no date, or beyond what can be stored, is refused",
     async run(stage) {
       const runtime = stage.build({ kinds: [stage.kind("k")] });
-      for (const runAt of [new Date(NaN), new Date(8.64e15), "2030-01-01" as unknown as Date]) {
+      const none = ["+010000-01-01T00:00:00.000Z", "0000-12-31T23:59:59.999Z"].map((text) => new Date(text));
+      for (const runAt of [...none, new Date(NaN), new Date(8.64e15), "2030-01-01" as unknown as Date]) {
         await assertRejects(() => runtime.enqueue("k", {}, { runAt }), InvalidOptionError, "runAt");
       }
       assertEquals(await runtime.list(), []);

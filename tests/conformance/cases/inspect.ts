@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import { InvalidOptionError } from "../../../ports/errors.ts";
+import type { Json } from "../../../ports/json.ts";
 import type { Case } from "../case.ts";
 
 /** Looking at jobs. */
@@ -31,8 +32,7 @@ export const inspectCases: readonly Case[] = [
       const first = await runtime.enqueue("k", { user: 1, tags: ["a", "b"], deep: { x: [1, { y: 2 }] } });
       const second = await runtime.enqueue("k", { user: 2, tags: ["b"] });
       await runtime.enqueue("k", null);
-      const ids = async (args: Parameters<typeof runtime.enqueue>[1]) =>
-        (await runtime.list({ args: args! })).map(({ id }) => id);
+      const ids = async (args: Json) => (await runtime.list({ args })).map(({ id }) => id);
       assertEquals(await ids({ user: 1 }), [first]);
       assertEquals(await ids({ tags: ["b"] }), [second, first]);
       assertEquals(await ids({ deep: { x: [{ y: 2 }] } }), [first]);

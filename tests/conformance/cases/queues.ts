@@ -271,4 +271,24 @@ export const queueCases: readonly Case[] = [
       assertEquals(stage.starts(), 200);
     },
   },
+  {
+    name:
+      "a store names the queues in which due jobs wait that nobody works: neither paused ones nor those of later jobs",
+    async run(stage) {
+      const kinds = [stage.kind("k")];
+      const runtime = await stage.start({ kinds, work: ["maintenance"] });
+      const store = await stage.store();
+      await runtime.enqueue("k", stage.act({ do: "return" }), { runAt: new Date(Date.now() + 60_000) });
+      assertEquals(await store.unworked(), []);
+      const id = await runtime.enqueue("k", stage.act({ do: "return" }));
+      assertEquals(await store.unworked(), ["default"]);
+      await runtime.pauseQueue("default");
+      assertEquals(await store.unworked(), []);
+      await runtime.resumeQueue("default");
+      assertEquals(await store.unworked(), ["default"]);
+      const working = await stage.start({ kinds });
+      await stage.until(working, id, "completed");
+      assertEquals(await store.unworked(), []);
+    },
+  },
 ];

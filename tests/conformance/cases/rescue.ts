@@ -243,6 +243,8 @@ export const rescueCases: readonly Case[] = [
         const { retried } = await store.rescue(owner!.id, owner!.beat, LOST);
         return retried.includes(id);
       });
+      const abort = await eventually(() => stage.journal().find((entry) => entry.what === "abort"));
+      assert(abort.note?.includes("taken for dead"), abort.note);
       gate.open();
       const job = await stage.until(runtime, id, "completed", 4000);
       assertEquals([job.attempt, job.run, job.errors[0]!.class], [2, 2, "worker lost"]);

@@ -1,4 +1,6 @@
+import { InvalidOptionError, UndeclaredKindError, UndeclaredQueueError } from "../../../ports/errors.ts";
 import { discard, type JobContext, snooze } from "../../../ports/handler.ts";
+import type { EnqueueRequest, Jobs } from "../../../ports/jobs.ts";
 import type { Json } from "../../../ports/json.ts";
 import type { OpenTransaction } from "../harness.ts";
 
@@ -34,6 +36,16 @@ export type Action =
     readonly until?: string;
     readonly thenFail?: boolean;
   }
+  /** Enqueues through its context, perhaps in a transaction of its own, and returns the ids. */
+  | {
+    readonly do: "enqueue";
+    readonly requests: readonly EnqueueRequest[];
+    readonly in?: { readonly module: string; readonly args: Json; readonly end: "commit" | "rollback" };
+  }
+  /** Cancels a job through its context. */
+  | { readonly do: "cancel"; readonly id: string }
+  /** Tells what enqueueing refuses: for each request the error's class, and the field that it names. */
+  | { readonly do: "enqueue wrongly"; readonly requests: readonly Json[] }
   | { readonly do: "throw"; readonly what: "undefined" | "string" | "object" | "long" | "unstorable" }
   | { readonly do: "return odd"; readonly what: "function" | "bigint" | "nan" | "too large" | "undefined" }
   /** Does not give the thread back within any case. */
@@ -116,6 +128,14 @@ async function perform(action: Action, args: Json, ctx: JobContext): Promise<Jso
       return;
     case "complete in":
       return await completeIn(action, ctx);
+    case "enqueue":
+      return await enqueue(action, ctx);
+    case "cancel":
+      return { ...await ctx.jobs.cancel(action.id) };
+    case "enqueue wrongly":
+      return await Promise.all(
+        action.requests.map((request) => refusal(ctx, request as unknown as EnqueueRequest)),
+      );
     case "throw":
       throw thrown(action.what);
     case "return odd":
@@ -172,6 +192,34 @@ async function completeIn(action: Action & { do: "complete in" }, ctx: JobContex
   await (action.end === "commit" ? commit() : rollback());
   if (action.thenFail) throw new Error("failed after its completion");
   return "not kept";
+}
+
+async function enqueue(action: Action & { do: "enqueue" }, ctx: JobContext): Promise<Json> {
+  const { requests } = action;
+  const enqueueIn = async (jobs: Jobs): Promise<Json> => {
+    const { kind, args, ...options } = requests[0]!;
+    return requests.length === 1
+      ? [await jobs.enqueue(kind, args, options)]
+      : await jobs.enqueueMany(requests);
+  };
+  if (action.in === undefined) return await enqueueIn(ctx.jobs);
+  const begin: (args: Json) => Promise<OpenTransaction> = (await import(action.in.module)).default;
+  const { tx, commit, rollback } = await begin(action.in.args);
+  const ids = await enqueueIn(ctx.jobs.with(tx));
+  await (action.in.end === "commit" ? commit() : rollback());
+  return ids;
+}
+
+async function refusal(ctx: JobContext, request: EnqueueRequest): Promise<Json> {
+  try {
+    await ctx.jobs.enqueueMany([request]);
+    return "none";
+  } catch (error) {
+    if (error instanceof UndeclaredKindError) return ["UndeclaredKindError", error.kind];
+    if (error instanceof InvalidOptionError) return ["InvalidOptionError", error.option];
+    if (error instanceof UndeclaredQueueError) return ["UndeclaredQueueError", error.queue];
+    return String(error);
+  }
 }
 
 function thrown(what: "undefined" | "string" | "object" | "long" | "unstorable"): unknown {

@@ -1,0 +1,79 @@
+import { assertEquals } from "@std/assert";
+import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { createMemoryRuntime, type LogLevel } from "../../mod.ts";
+import { snooze } from "../../ports/mod.ts";
+import { eventually } from "../conformance/eventually.ts";
+
+/** A log that keeps its lines. */
+function kept() {
+  const lines: { level: LogLevel; event: string; fields: Readonly<Record<string, unknown>> }[] = [];
+  const at = (level: LogLevel) => (event: string, fields: Readonly<Record<string, unknown>> = {}) =>
+    void lines.push({ level, event, fields });
+  return { lines, log: { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") } };
+}
+
+Deno.test("every end of an attempt has a line with the job's id as jobId; who succeeds has one for developers", async () => {
+  const { lines, log } = kept();
+  let runs = 0;
+  const handler = (args: unknown) => {
+    const { how } = args as { how: string };
+    if (how === "snooze" && ++runs === 1) throw snooze(1);
+    if (how === "fail") throw new Error("oh no");
+  };
+  const kind = { name: "k", queue: "default", maxAttempts: 1, timeout: 5000, handler };
+  await using runtime = createMemoryRuntime({ registrars: [{ kinds: [kind] }], log });
+  await runtime.start();
+  const ids: Record<string, string> = {};
+  for (const how of ["return", "snooze", "fail"]) {
+    ids[how] = await runtime.enqueue("k", { how });
+    await runtime.wait(ids[how], 5000);
+  }
+  const told = lines.filter(({ fields }) => "jobId" in fields)
+    .map(({ level, event, fields }) => [level, event, fields["jobId"], typeof fields["tookMs"]]);
+  assertEquals(told, [
+    ["debug", "job completed", ids["return"], "number"],
+    ["debug", "job snoozed", ids["snooze"], "undefined"],
+    ["debug", "job completed", ids["snooze"], "number"],
+    ["warn", "attempt failed", ids["fail"], "undefined"],
+  ]);
+  assertEquals(lines.filter(({ fields }) => "job" in fields), []);
+});
+
+Deno.test("jobs in a queue that no process works are told of once, and again when that comes back", async () => {
+  const { lines, log } = kept();
+  const store = createMemoryStore();
+  let looks = 0;
+  const look = store.unworked.bind(store);
+  store.unworked = () => {
+    looks++;
+    return look();
+  };
+  const kind = { name: "k", queue: "default", maxAttempts: 1, timeout: 5000, handler: () => {} };
+  const make = (work: string[], log?: ReturnType<typeof kept>["log"]) =>
+    createMemoryRuntime({
+      store,
+      registrars: [{ kinds: [kind] }],
+      work,
+      settings: { purgeMs: 20, pollMs: 20 },
+      ...(log === undefined ? {} : { log }),
+    });
+  const told = () => lines.filter(({ event }) => event.includes("no process works"));
+  await using leading = make(["maintenance"], log);
+  await leading.start();
+  const first = await leading.enqueue("k");
+  await eventually(() => told().length === 1);
+  {
+    await using working = make(["default"]);
+    await working.start();
+    assertEquals((await leading.wait(first, 5000)).done, true);
+    const before = looks;
+    await eventually(() => looks > before + 1);
+  }
+  const second = await leading.enqueue("k");
+  await eventually(() => told().length === 2);
+  assertEquals(told().map(({ level, fields }) => [level, fields]), [
+    ["warn", { queue: "default" }],
+    ["warn", { queue: "default" }],
+  ]);
+  await leading.cancel(second);
+});

@@ -1,0 +1,9 @@
+import { handlerOf, typedJobs } from "../../../ports/mod.ts";
+import { mailsNext, zodMail } from "../kinds.ts";
+
+export default handlerOf(mailsNext, async ({ orderId }, ctx) => {
+  const jobs = typedJobs(ctx.jobs, [zodMail]);
+  // @ts-expect-error: the order's id is a text
+  await jobs.enqueue(zodMail, { orderId: 7 }).catch(() => {});
+  return await jobs.enqueue(zodMail, { orderId });
+});

@@ -1,0 +1,33 @@
+/** What is used of the connection of a client of `pg`. */
+interface PgConnection {
+  on(event: "readyForQuery", listener: (message?: { readonly status?: string }) => void): void;
+}
+
+/** How many transactions each client has ended, as far as we have seen. */
+const ended = new WeakMap<object, { count: number }>();
+
+/**
+ * Notes the transaction that is open on a client of `pg`, and returns whether it still is. A client that was released goes on
+ * to the next caller of its pool, whose transaction is another one. True where the client can't be watched.
+ */
+export function openTransaction(client: unknown): () => boolean {
+  const ends = endsOf(client);
+  const noted = ends?.count;
+  return () => ends?.count === noted;
+}
+
+function endsOf(client: unknown): { readonly count: number } | undefined {
+  if (typeof client !== "object" || client === null) return undefined;
+  const known = ended.get(client);
+  if (known !== undefined) return known;
+  const connection: unknown = Reflect.get(client, "connection");
+  if (typeof connection !== "object" || connection === null) return undefined;
+  if (typeof Reflect.get(connection, "on") !== "function") return undefined;
+  const ends = { count: 0 };
+  // I is idle: the server's word that no transaction is open.
+  (connection as PgConnection).on("readyForQuery", (message) => {
+    if (message?.status === "I") ends.count++;
+  });
+  ended.set(client, ends);
+  return ends;
+}
