@@ -167,6 +167,12 @@ export interface Store {
   /** Puts a job back in line. Returns its queue. Throws as {@linkcode Inspector.retry} says. */
   retry(id: JobId): Promise<string>;
 
+  /**
+   * Makes jobs that wait due now, but for those that were put aside or that somebody holds. Returns the queue of each that it
+   * changed.
+   */
+  bringForward(ids: readonly JobId[]): Promise<string[]>;
+
   /** Of these jobs, those that have ended. */
   finals(ids: readonly JobId[]): Promise<Final[]>;
 
