@@ -16,6 +16,7 @@ const REGISTRAR_KEYS = [
   "eventTypes",
   "subscriptions",
   "keepEvents",
+  "alerts",
   "services",
   "migrations",
 ];
@@ -49,9 +50,10 @@ export function registrarFaults(registrar: Registrar): string[] {
     return ["a registrar is a promise, expected what it resolves to: await it before the runtime is built"];
   }
   const faults = unknownKeys("a registrar", registrar, REGISTRAR_KEYS);
-  const { keepEvents } = registrar;
-  if (keepEvents !== undefined && typeof keepEvents !== "function") {
-    faults.push(`keepEvents of a registrar is ${show(keepEvents)}, expected a function`);
+  for (const key of ["keepEvents", "alerts"] as const) {
+    const given: unknown = registrar[key];
+    if (given === undefined || typeof given === "function") continue;
+    faults.push(`${key} of a registrar is ${show(given)}, expected a function`);
   }
   return faults;
 }

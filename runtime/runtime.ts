@@ -43,7 +43,16 @@ import { JobsInTransaction } from "./_jobs.ts";
 import { overviewOf } from "./_overview.ts";
 import { periodicJob, Periodics } from "./_periodics.ts";
 import { Processing } from "./_processing.ts";
-import { checkJobId, checkJobIds, depthFilter, listFilter, newJob, newJobs, requestOf, waitMs } from "./_requests.ts";
+import {
+  checkJobId,
+  checkJobIds,
+  depthFilter,
+  listFilter,
+  newJob,
+  newJobs,
+  requestOf,
+  waitMs,
+} from "./_requests.ts";
 import { Signaller } from "./_signaller.ts";
 import { StopDeadline } from "./_stop_deadline.ts";
 import { UpkeepRecords } from "./_upkeep.ts";

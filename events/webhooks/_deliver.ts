@@ -1,15 +1,15 @@
-import { discard, type Handler, type JobContext, type Json } from "../../ports/mod.ts";
-import type { AttemptFacts, Result } from "./_classify.ts";
+import { discard, type Handler, type JobContext, type Json, snooze } from "../../ports/mod.ts";
 import { deliverInOrder } from "./_deliver_in_order.ts";
-import type { DeliveryKey, LoadedDelivery } from "./_delivery.ts";
+import { type DeliveryKey, dueInMs, type LoadedDelivery } from "./_delivery.ts";
+import { type DeliverTools, end, GONE, ofEndpoint, putBack } from "./_delivery_ends.ts";
+import { DISABLED_BY_HAND } from "./_endpoints.ts";
 import { occupiedMs } from "./_endpoint_health.ts";
-import { type DeliverTools, end, GONE, keyOnly, later, ofEndpoint, tellHealth } from "./_delivery_ends.ts";
+import { type Made, makeDelivery } from "./_make_delivery.ts";
 import { TEST_REPLAY } from "./_test_message.ts";
-import { delayMs, faultDelayMs } from "./settings.ts";
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
-/** The handler of `webhook.deliver`. */
+/** The handler of `webhook.deliver`. Attempts are counted on the delivery: its job only comes when it may go. */
 export function deliverHandler(tools: DeliverTools): Handler {
   return async (args, ctx) => {
     const key = keyOf(args);
@@ -23,12 +23,11 @@ export function deliverHandler(tools: DeliverTools): Handler {
       throw discard(ofEndpoint(key, delivery.reason ?? "it was discarded"));
     }
     if (!delivery.endpoint.isEnabled) {
-      throw await end(
-        tools,
-        delivery,
-        null,
-        `the endpoint is disabled: ${delivery.endpoint.disabledReason ?? "by hand"}`,
-      );
+      const why = delivery.endpoint.disabledReason ?? DISABLED_BY_HAND;
+      throw await end(tools, delivery, {
+        reason: `the endpoint is disabled: ${why}`,
+        isByHand: why === DISABLED_BY_HAND,
+      });
     }
     if (delivery.endpoint.isOrdered && delivery.replay !== TEST_REPLAY) {
       return await deliverInOrder(tools, delivery, ctx);
@@ -37,83 +36,79 @@ export function deliverHandler(tools: DeliverTools): Handler {
   };
 }
 
-async function deliverByItself(
-  tools: DeliverTools,
-  delivery: LoadedDelivery,
-  ctx: JobContext,
-): Promise<Json> {
+async function deliverByItself(tools: DeliverTools, own: LoadedDelivery, ctx: JobContext): Promise<Json> {
   const { turns, health, settings } = tools;
-  const { endpointId, endpoint } = delivery;
+  const { endpointId } = own;
   // A person who sends a test wants to know now.
-  const isProbe = endpoint.isFailing && endpoint.pauseMs !== null && delivery.replay !== TEST_REPLAY;
-  if (isProbe && endpoint.pauseMs! > 0) {
-    throw await later(tools, delivery, health.backInMs(endpointId, endpoint.pauseMs!));
-  }
+  const isTest = own.replay === TEST_REPLAY;
+  const isProbe = !isTest && goesAsProbe(own);
+  const waitMs = isTest ? 0 : waitMsOf(tools, own, isProbe);
+  if (waitMs > 0) throw await putBack(tools, own, waitMs);
   const turn = await turns.take(endpointId, settings.inFlight);
-  if (turn.type === "later") throw await later(tools, delivery, turn.inMs);
+  if (turn.type === "later") throw await putBack(tools, own, turn.inMs);
   let tookMs: number | null = null;
   try {
     // It may have begun to fail while this one waited for its turn.
-    const pauseMs = isProbe || delivery.replay === TEST_REPLAY
-      ? 0
-      : health.pauseMs(endpointId, delivery.loadedAt);
-    if (pauseMs > 0) throw await later(tools, delivery, health.backInMs(endpointId, pauseMs));
-    const lease = isProbe ? await health.lease(endpointId) : null;
-    if (lease !== null && !("renew" in lease)) {
-      throw await later(tools, delivery, health.backInMs(endpointId, occupiedMs(settings, lease)));
-    }
-    try {
-      const began = performance.now();
-      const { result, facts } = await tools.attempts.make(delivery, ctx.attempt, ctx);
-      tookMs = performance.now() - began;
-      return await settle(tools, delivery, result, facts, ctx);
-    } finally {
-      await lease?.giveBack();
-    }
+    const backMs = isProbe || isTest ? null : health.pausedSince(endpointId, own.loadedAt);
+    if (backMs !== null) throw await putBack(tools, own, backMs);
+    const began = performance.now();
+    const made = isProbe ? await probe(tools, own, ctx) : await makeDelivery(tools, own, ctx);
+    if (typeof made === "number") throw await putBack(tools, own, made);
+    tookMs = performance.now() - began;
+    return conclude(tools, own, made);
   } finally {
     turn.leave(tookMs);
   }
 }
 
-async function settle(
-  tools: DeliverTools,
-  delivery: LoadedDelivery,
-  result: Result,
-  facts: AttemptFacts,
-  ctx: JobContext,
-): Promise<Json> {
-  const { health, settings, deliveries } = tools;
-  const { attempt } = ctx;
-  await tellHealth(health, delivery, result);
-  if (result.type === "delivered") {
-    await deliveries.write({
-      ...keyOnly(delivery),
-      state: "delivered",
-      reason: null,
-      attempts: attempt,
-      entry: { ...facts, attempt, error: null },
-    });
-    return { delivered: true };
+/** Whether it may only go to try its endpoint: because all wait, or it has failed and its time has not come. */
+function goesAsProbe(delivery: LoadedDelivery): boolean {
+  const { endpoint: { isFailing, isPaused }, waitCause } = delivery;
+  const isDue = dueInMs(delivery) === 0;
+  return isFailing && (isPaused || !isDue) && (isDue || waitCause !== "asked");
+}
+
+/** How long a delivery waits that has come, in ms; 0 when it may go. */
+function waitMsOf({ health, settings }: DeliverTools, delivery: LoadedDelivery, isProbe: boolean): number {
+  const { endpointId, endpoint: { isPaused, pauseMs }, waitCause, lastTry, loadedAt } = delivery;
+  const dueMs = dueInMs(delivery);
+  if (isProbe) {
+    const backMs = pauseMs !== null && pauseMs > 0 ? health.backInMs(endpointId, pauseMs) : 0;
+    return isPaused ? backMs : Math.min(backMs, dueMs);
   }
-  const isTest = delivery.replay === TEST_REPLAY;
-  const isLast = isTest ? result.type !== "later" : result.type === "retry" && attempt >= ctx.maxAttempts;
-  const made = { ...facts, attempt, error: result.error };
-  if (result.type === "discard" || isLast) throw await end(tools, delivery, made, result.error);
-  if (result.type === "later") {
-    // The later of our schedule and what was asked, so that an answer can't make a hot loop.
-    throw await later(tools, delivery, Math.max(result.askedMs, delayMs(settings, attempt)), made);
+  // One that the receiver put off waits as it asked. Another one was brought forward: not too soon after its last try.
+  if (waitCause === "asked" || lastTry === null) return dueMs;
+  const agoMs = lastTry.agoMs + performance.now() - loadedAt;
+  return Math.min(dueMs, Math.max(0, settings.probeMs - agoMs));
+}
+
+/**
+ * Tries a failing endpoint, with whichever of its deliveries shows best whether it works again. Returns what became of the
+ * own one, or in how many ms it is to come back.
+ */
+async function probe(tools: DeliverTools, own: LoadedDelivery, ctx: JobContext): Promise<Made | number> {
+  const { deliveries, health, settings, underWay } = tools;
+  const { endpointId } = own;
+  const lease = await health.lease(endpointId);
+  if (!("renew" in lease)) return health.backInMs(endpointId, occupiedMs(settings, lease));
+  try {
+    const tried = await deliveries.probe(endpointId, underWay);
+    if (tried === null) return settings.scheduleMs[0]! / 10;
+    const made = await makeDelivery(tools, tried, ctx);
+    if (tried.seq === own.seq) return made;
+    const probeMs = made.type === "waits" ? made.probeMs : null;
+    return probeMs === null ? 0 : health.backInMs(endpointId, probeMs);
+  } finally {
+    await lease.giveBack();
   }
-  if (result.type === "fault") {
-    throw await later(tools, delivery, faultDelayMs(settings, delivery.ageMs), made);
-  }
-  await deliveries.write({
-    ...keyOnly(delivery),
-    state: "waiting",
-    reason: null,
-    attempts: attempt,
-    entry: made,
-  });
-  throw new Error(ofEndpoint(delivery, result.error));
+}
+
+/** The end of a job by what became of its delivery. */
+function conclude({ health }: DeliverTools, { endpointId }: LoadedDelivery, made: Made): Json {
+  if (made.type === "delivered") return { delivered: true };
+  if (made.type === "discarded") throw made.error;
+  const { dueMs, probeMs } = made;
+  throw snooze(probeMs === null ? dueMs : Math.min(dueMs, health.backInMs(endpointId, probeMs)));
 }
 
 function keyOf(args: Json): DeliveryKey {

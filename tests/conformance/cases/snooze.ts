@@ -70,7 +70,8 @@ export const snoozeCases: readonly Case[] = [
     },
   },
   {
-    name: "what somebody holds is not brought forward, and nobody waits for it; ids that are none are refused",
+    name:
+      "what somebody holds is not brought forward, and nobody waits for it; ids that are none are refused",
     async run(stage) {
       const runtime = stage.build({ kinds: [stage.kind("k")] });
       const runAt = new Date(Date.now() + 60_000);

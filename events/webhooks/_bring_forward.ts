@@ -1,0 +1,43 @@
+import { errorText, type Inspector, type Log } from "../../ports/mod.ts";
+import type { Deliveries } from "./_delivery.ts";
+
+const STEP = 1000;
+/** The rest of a backlog that takes longer than this, in ms, comes back by itself. */
+const WORK_MS_MAX = 5000;
+
+/** What deliveries are brought forward with. */
+export interface BringForwardTools {
+  /** Knows which wait. */
+  readonly deliveries: Pick<Deliveries, "waiting">;
+  /** Brings jobs forward. */
+  readonly inspector: Pick<Inspector, "bringForward">;
+  /** For what goes wrong. */
+  readonly log: Log;
+}
+
+/**
+ * Makes the jobs of what waits for an endpoint due now, the first `most` of the line. Whether a delivery goes then is decided
+ * by its job. It rejects with nothing: what is not brought forward comes back by itself.
+ */
+export async function bringForward(
+  { deliveries, inspector, log }: BringForwardTools,
+  endpointId: string,
+  most: number = Infinity,
+): Promise<void> {
+  const until = performance.now() + WORK_MS_MAX;
+  try {
+    let left = most;
+    for (let after = "0"; left > 0 && performance.now() < until;) {
+      const rows = await deliveries.waiting(endpointId, after, Math.min(left, STEP));
+      await inspector.bringForward(rows.map(({ jobId }) => jobId));
+      if (rows.length < STEP) return;
+      left -= rows.length;
+      after = rows.at(-1)!.seq;
+    }
+  } catch (error) {
+    log.warn("deliveries were not brought forward, they come back by themselves", {
+      endpointId,
+      error: errorText(error),
+    });
+  }
+}
