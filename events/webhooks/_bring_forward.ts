@@ -5,6 +5,9 @@ const STEP = 1000;
 /** The rest of a backlog that takes longer than this, in ms, comes back by itself. */
 const WORK_MS_MAX = 5000;
 
+/** After so long whoever was just being sent away has been, in ms. */
+const SENT_AWAY_MS = 500;
+
 /** What deliveries are brought forward with. */
 export interface BringForwardTools {
   /** Knows which wait. */
@@ -40,4 +43,18 @@ export async function bringForward(
       error: errorText(error),
     });
   }
+}
+
+/**
+ * Brings all forward that waits for an endpoint, which works again: twice, for the first time finds no job that is just being
+ * sent away.
+ */
+export async function bringAllForward(
+  tools: BringForwardTools,
+  endpointId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await bringForward(tools, endpointId);
+  await new Promise((resolve) => setTimeout(resolve, SENT_AWAY_MS));
+  if (!signal.aborted) await bringForward(tools, endpointId);
 }

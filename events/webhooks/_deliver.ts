@@ -1,4 +1,5 @@
 import { discard, type Handler, type JobContext, type Json, snooze } from "../../ports/mod.ts";
+import { bringAllForward } from "./_bring_forward.ts";
 import { deliverInOrder } from "./_deliver_in_order.ts";
 import { type DeliveryKey, dueInMs, type LoadedDelivery } from "./_delivery.ts";
 import { type DeliverTools, end, GONE, ofEndpoint, putBack } from "./_delivery_ends.ts";
@@ -7,6 +8,8 @@ import { occupiedMs } from "./_endpoint_health.ts";
 import { type Made, makeDelivery } from "./_make_delivery.ts";
 import { TEST_REPLAY } from "./_test_message.ts";
 
+/** Before this much of its time a delivery may come to try its endpoint. */
+const EARLY_SHARE = 0.8;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 /** The handler of `webhook.deliver`. Attempts are counted on the delivery: its job only comes when it may go. */
@@ -42,23 +45,37 @@ async function deliverByItself(tools: DeliverTools, own: LoadedDelivery, ctx: Jo
   // A person who sends a test wants to know now.
   const isTest = own.replay === TEST_REPLAY;
   const isProbe = !isTest && goesAsProbe(own);
-  const waitMs = isTest ? 0 : waitMsOf(tools, own, isProbe);
+  const waitMs = isTest ? dueInMs(own) : waitMsOf(tools, own, isProbe);
   if (waitMs > 0) throw await putBack(tools, own, waitMs);
   const turn = await turns.take(endpointId, settings.inFlight);
   if (turn.type === "later") throw await putBack(tools, own, turn.inMs);
+  let tried: Tried = { made: 0, isRecovery: false };
   let tookMs: number | null = null;
   try {
     // It may have begun to fail while this one waited for its turn.
     const backMs = isProbe || isTest ? null : health.pausedSince(endpointId, own.loadedAt);
     if (backMs !== null) throw await putBack(tools, own, backMs);
     const began = performance.now();
-    const made = isProbe ? await probe(tools, own, ctx) : await makeDelivery(tools, own, ctx);
-    if (typeof made === "number") throw await putBack(tools, own, made);
-    tookMs = performance.now() - began;
-    return conclude(tools, own, made);
+    tried = isProbe ? await probe(tools, own, ctx) : asTried(await makeDelivery(tools, own, ctx));
+    if (typeof tried.made !== "number") tookMs = performance.now() - began;
   } finally {
     turn.leave(tookMs);
   }
+  if (tried.isRecovery) await bringAllForward(tools, endpointId, ctx.signal);
+  if (typeof tried.made === "number") throw await putBack(tools, own, tried.made);
+  return conclude(tools, own, tried.made);
+}
+
+/** What came of a turn. */
+interface Tried {
+  /** What became of the own delivery; or in how many ms it is to come back. */
+  readonly made: Made | number;
+  /** Whether the endpoint works again. */
+  readonly isRecovery: boolean;
+}
+
+function asTried(made: Made): Tried {
+  return { made, isRecovery: made.type === "delivered" && made.isRecovery };
 }
 
 /** Whether it may only go to try its endpoint: because all wait, or it has failed and its time has not come. */
@@ -82,22 +99,21 @@ function waitMsOf({ health, settings }: DeliverTools, delivery: LoadedDelivery, 
   return Math.min(dueMs, Math.max(0, settings.probeMs - agoMs));
 }
 
-/**
- * Tries a failing endpoint, with whichever of its deliveries shows best whether it works again. Returns what became of the
- * own one, or in how many ms it is to come back.
- */
-async function probe(tools: DeliverTools, own: LoadedDelivery, ctx: JobContext): Promise<Made | number> {
+/** Tries a failing endpoint, with whichever of its deliveries shows best whether it works again. */
+async function probe(tools: DeliverTools, own: LoadedDelivery, ctx: JobContext): Promise<Tried> {
   const { deliveries, health, settings, underWay } = tools;
   const { endpointId } = own;
+  const back = (ms: number): Tried => ({ made: ms, isRecovery: false });
   const lease = await health.lease(endpointId);
-  if (!("renew" in lease)) return health.backInMs(endpointId, occupiedMs(settings, lease));
+  if (!("renew" in lease)) return back(health.backInMs(endpointId, occupiedMs(settings, lease)));
   try {
-    const tried = await deliveries.probe(endpointId, underWay);
-    if (tried === null) return settings.scheduleMs[0]! / 10;
-    const made = await makeDelivery(tools, tried, ctx);
-    if (tried.seq === own.seq) return made;
-    const probeMs = made.type === "waits" ? made.probeMs : null;
-    return probeMs === null ? 0 : health.backInMs(endpointId, probeMs);
+    const chosen = await deliveries.probe(endpointId, underWay);
+    if (chosen === null) return back(settings.scheduleMs[0]! / 10);
+    const tried = asTried(await makeDelivery(tools, chosen, ctx));
+    if (chosen.seq === own.seq) return tried;
+    const { made, isRecovery } = tried;
+    const probeMs = typeof made !== "number" && made.type === "waits" ? made.probeMs : null;
+    return { made: probeMs === null ? 0 : health.backInMs(endpointId, probeMs), isRecovery };
   } finally {
     await lease.giveBack();
   }
@@ -108,7 +124,9 @@ function conclude({ health }: DeliverTools, { endpointId }: LoadedDelivery, made
   if (made.type === "delivered") return { delivered: true };
   if (made.type === "discarded") throw made.error;
   const { dueMs, probeMs } = made;
-  throw snooze(probeMs === null ? dueMs : Math.min(dueMs, health.backInMs(endpointId, probeMs)));
+  // What is due about when the endpoint may be tried need not come before.
+  if (probeMs === null || probeMs > dueMs * EARLY_SHARE) throw snooze(dueMs);
+  throw snooze(Math.min(dueMs, health.backInMs(endpointId, probeMs)));
 }
 
 function keyOf(args: Json): DeliveryKey {

@@ -5,6 +5,8 @@ import { type DeliverTools, GONE, keyOnly, ofEndpoint, putBack } from "./_delive
 import { type Lease, occupiedMs } from "./_endpoint_health.ts";
 import { makeDelivery } from "./_make_delivery.ts";
 
+/** So many jobs come when an endpoint works again: who has the lease goes on with the line by itself. */
+const LINE_JOBS = 8;
 /** So many jobs come for the rest of a line. */
 const NEXT_JOBS = 2;
 /** So long after its start a job begins no further attempt: the last one must end within the job's limit. */
@@ -90,6 +92,7 @@ async function workThrough(
     if (next === null) return worked(0);
     attempts++;
     const made = await makeDelivery(tools, next, ctx);
+    if (made.type === "delivered" && made.isRecovery) await bringForward(tools, own.endpointId, LINE_JOBS);
     if (made.type === "waits") return worked(made.isFault ? made.dueMs : 0);
     if (made.type === "discarded" && made.isGone) return worked(0);
   }

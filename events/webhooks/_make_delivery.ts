@@ -1,6 +1,5 @@
 import type { JobContext } from "../../ports/mod.ts";
 import type { AttemptMade } from "./_attempt.ts";
-import { bringForward } from "./_bring_forward.ts";
 import { type AttemptFacts, isRefusal, type Result } from "./_classify.ts";
 import { type DeliveryEntry, dueInMs, type LoadedDelivery } from "./_delivery.ts";
 import { type DeliverTools, end, ENDED, isTooOld, keyOnly, tooOld } from "./_delivery_ends.ts";
@@ -9,7 +8,11 @@ import { delayMs, faultDelayMs } from "./settings.ts";
 
 /** What became of a delivery by one attempt. */
 export type Made =
-  | { readonly type: "delivered" }
+  | {
+    readonly type: "delivered";
+    /** Whether its endpoint had failed, and works again: what waits for that is to be brought forward. */
+    readonly isRecovery: boolean;
+  }
   | {
     readonly type: "discarded";
     /** What ends its job. */
@@ -27,8 +30,6 @@ export type Made =
     readonly isFault: boolean;
   };
 
-/** Of the line of an ordered endpoint, so many jobs are enough to go on with. */
-const LINE_JOBS = 8;
 /** So many addresses of a name there may be. What comes before its time takes any of them first. */
 const ADDRESSES = 8;
 
@@ -71,17 +72,14 @@ async function settle(tools: DeliverTools, delivery: LoadedDelivery, attempt: At
       heldMs: delivery.heldMs,
       entry: { ...facts, attempt: number, error: null },
     });
-    if (await health.succeeded(delivery)) {
-      await bringForward(tools, delivery.endpointId, delivery.endpoint.isOrdered ? LINE_JOBS : Infinity);
-    }
-    return { type: "delivered" };
+    return { type: "delivered", isRecovery: await health.succeeded(delivery) };
   }
   const entry = { ...facts, attempt: number, error: result.error };
   if (result.type === "discard") {
-    const error = await end(tools, delivery, { reason: result.error, entry, attempts: number });
     // It answers, so the others need not wait; but it is no success either.
     if (result.isGone) await health.disable(delivery, result.error);
     else await health.failed(delivery, { sign: null, isOwn: false, askedMs: 0 });
+    const error = await end(tools, delivery, { reason: result.error, entry, attempts: number });
     return { type: "discarded", error, isGone: result.isGone };
   }
   return await keepOrGiveUp(tools, delivery, { ...attempt, result }, entry);
@@ -101,6 +99,11 @@ async function keepOrGiveUp(
   const attempts = delivery.attempts + (spends ? 1 : 0);
   const isOwn = result.type === "retry" && result.isAnswered && health.hasItselfToBlame(delivery);
   const dueMs = dueAfter(tools, delivery, result, isEarly);
+  const probeMs = result.type === "fault" ? null : await health.failed(delivery, {
+    sign: result.type === "retry" && !result.isAnswered ? "silent" : "refused",
+    isOwn,
+    askedMs: result.type === "later" && delivery.endpoint.isOrdered ? dueMs : 0,
+  });
   const heldMs = heldMsBy(delivery, facts);
   const reason = whyGivenUp(tools, { ...delivery, heldMs }, result, facts, spends);
   const error = reason === null ? null : await end(tools, { ...delivery, heldMs }, {
@@ -122,11 +125,6 @@ async function keepOrGiveUp(
       entry,
     });
   }
-  const probeMs = result.type === "fault" ? null : await health.failed(delivery, {
-    sign: result.type === "retry" && !result.isAnswered ? "silent" : "refused",
-    isOwn,
-    askedMs: result.type === "later" && delivery.endpoint.isOrdered ? dueMs : 0,
-  });
   if (error !== null) return { type: "discarded", error, isGone: false };
   return {
     type: "waits",

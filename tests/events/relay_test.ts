@@ -195,6 +195,24 @@ Deno.test("a bad event holds up nobody, is poisoned after 5 failures, and comes 
   assertEquals(await runtime.events.alerts(), []);
 });
 
+Deno.test("a poisoned event can be dropped, and no other", async () => {
+  await using bus = await Bus.open();
+  const orders = keeping("orders");
+  const runtime = bus.runtime([orders.subscription]);
+  const ids = await runtime.recorder.recordMany([placed(1), placed(2)]);
+  await assertRejects(() => runtime.events.drop(ids[0]!), EventNotPoisonedError, "waiting");
+  await bus.sql.unsafe(`update ${bus.schema}.outbox set poisoned_at = now() where id = $1`, [ids[0]!]);
+  await runtime.events.drop(ids[0]!);
+  assertEquals(await runtime.events.get(ids[0]!), null);
+  for (const id of [ids[0]!, crypto.randomUUID(), "nonsense"]) {
+    await assertRejects(() => runtime.events.drop(id), EventNotFoundError);
+  }
+  await runtime.start();
+  await eventually(() => orders.got.length === 1, DEADLINE_MS);
+  await assertRejects(() => runtime.events.drop(ids[1]!), EventNotPoisonedError, "fanned out");
+  assertEquals((await runtime.events.backlog()).poisoned, 0);
+});
+
 Deno.test("when nothing can be fanned out no event is to blame: all wait, and come when it can", async () => {
   await using bus = await Bus.open();
   const orders = keeping("orders");

@@ -46,6 +46,13 @@ Deno.test("operations before a runtime is built, and bad options, say what is wr
   );
   new Webhooks({ settings: { requestMs: 8000, leaseMs: 12_000 } });
   assertThrows(() => new Webhooks({ settings: { scheduleMs: [] } }), InvalidOptionError, "scheduleMs");
+  for (const permanentStatuses of [[204], [600], [400.5], ["400"], "400"] as unknown as number[][]) {
+    assertThrows(
+      () => new Webhooks({ settings: { permanentStatuses } }),
+      InvalidOptionError,
+      "from 300 to 599",
+    );
+  }
   assertThrows(() => new Webhooks({ egress: { allowAddresses: ["inside"] } }), TypeError, "inside");
   const misspelt: [Record<string, unknown>, string][] = [
     [{ queues: "x" }, "queues"],
@@ -324,10 +331,13 @@ Deno.test("a delivery whose job ended without it says so, and can be redelivered
   assert(states[0]!.reason!.startsWith("its job was cancelled before it was delivered"), states[0]!.reason!);
   assert(states[1]!.reason!.startsWith("its job is gone before it was delivered"), states[1]!.reason!);
   assert(states.slice(0, 2).every(({ endedAt }) => endedAt !== null));
+  // What was cancelled was a person's doing.
+  assertEquals((await runtime.events.alerts()).map(({ name, value }) => [name, value]), [["deliveries", 1]]);
   receiver.answer = () => new Response(null, { status: 204 });
   await webhooks.update(id, { enabled: true });
   assertEquals(await webhooks.redeliver(id), 2);
   await site.untilState(id, "delivered", 2);
+  assertEquals(await runtime.events.alerts(), []);
 });
 
 Deno.test("create() and update() name what can't be used", async () => {
