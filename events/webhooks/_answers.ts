@@ -4,7 +4,10 @@ export type Sign = "well" | "silent" | "refused";
 /** So many deliveries are looked at, each by its last answer, and for so long, in ms. */
 const DELIVERIES_MAX = 20;
 const REMEMBERED_MS = 60_000;
-/** So many must be silent, or be answered with another status, before the endpoint is held to be down. */
+/**
+ * So many must be silent, or be answered with another status, before the endpoint is held to be down. Where one was answered
+ * well, what is answered otherwise may be what came first by chance: then all that are looked at must be there.
+ */
 const SILENT_MIN = 2;
 const REFUSED_MIN = 10;
 /** Whoever has answered well so short a while ago works, in ms, whatever it says of one delivery. */
@@ -53,8 +56,8 @@ export class Answers {
     const count = (sign: Sign) => latest.filter((answer) => answer.sign === sign).length;
     const silent = count("silent");
     const failed = silent + count("refused");
-    const areMost = (some: number, min: number) => some >= min && some * 2 > latest.length;
-    return areMost(silent, SILENT_MIN) || areMost(failed, REFUSED_MIN);
+    const areEnough = failed === latest.length ? failed >= REFUSED_MIN : latest.length === DELIVERIES_MAX;
+    return silent >= SILENT_MIN && silent * 2 > latest.length || areEnough && failed * 2 > latest.length;
   }
 
   /** Whether it has just answered another delivery well. */

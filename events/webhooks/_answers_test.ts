@@ -20,6 +20,7 @@ const CASES:
     ["ten with another status", [["refused", 10]], true],
     ["ten of twenty with another status", [["well", 10], ["refused", 10]], false],
     ["eleven of twenty with another status", [["well", 9], ["refused", 11]], true],
+    ["eighteen of nineteen with another status", [["well", 1], ["refused", 18]], false],
     ["ten of which one is silent", [["refused", 9], ["silent", 1]], true],
     ["many that were well before", [["well", 100], ["silent", 11]], true],
   ];

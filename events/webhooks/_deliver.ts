@@ -53,7 +53,7 @@ async function deliverByItself(tools: DeliverTools, own: LoadedDelivery, ctx: Jo
   let tookMs: number | null = null;
   try {
     // It may have begun to fail while this one waited for its turn.
-    const backMs = isProbe || isTest ? null : health.pausedSince(endpointId, own.loadedAt);
+    const backMs = isProbe || isTest ? null : health.pausedSince(endpointId, own.askedAt);
     if (backMs !== null) throw await putBack(tools, own, backMs);
     const began = performance.now();
     tried = isProbe ? await probe(tools, own, ctx) : asTried(await makeDelivery(tools, own, ctx));

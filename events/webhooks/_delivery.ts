@@ -60,6 +60,8 @@ export interface LoadedDelivery extends DeliveryKey {
   readonly nowMs: number;
   /** The same moment by `performance.now()`. */
   readonly loadedAt: number;
+  /** When it was asked for: what happened since may not be told here. */
+  readonly askedAt: number;
 }
 
 /** The columns of a delivery with its message and endpoint. */
@@ -209,10 +211,11 @@ export class Deliveries {
   constructor(database: Database) {
     this.#database = database;
     this.load = gathered(async (keys) => {
+      const askedAt = performance.now();
       const rows = await database.query(LOAD, [
         JSON.stringify(keys.map((key, ord) => ({ ord, ...keyColumns(key) }))),
       ]);
-      const loaded = new Map(rows.map((row) => [Number(row.ord), loadedDelivery(row)]));
+      const loaded = new Map(rows.map((row) => [Number(row.ord), loadedDelivery(row, askedAt)]));
       return keys.map((_, ord) => loaded.get(ord) ?? null);
     });
     const write = gathered((entries: readonly DeliveryEntry[]) => writeAll(database, entries));
@@ -231,18 +234,20 @@ export class Deliveries {
 
   /** The one of an ordered endpoint whose turn it is; null when none waits. */
   async first(endpointId: string): Promise<LoadedDelivery | null> {
+    const askedAt = performance.now();
     const [row] = await this.#database.query(LOAD_FIRST, [endpointId, TEST_REPLAY]);
-    return row === undefined ? null : loadedDelivery(row);
+    return row === undefined ? null : loadedDelivery(row, askedAt);
   }
 
   /** One to try a failing endpoint with, but none of those that are under way; null when none is left. */
   async probe(endpointId: string, underWay: Iterable<string>): Promise<LoadedDelivery | null> {
+    const askedAt = performance.now();
     const [row] = await this.#database.query(LOAD_PROBE, [
       endpointId,
       TEST_REPLAY,
       JSON.stringify([...underWay]),
     ]);
-    return row === undefined ? null : loadedDelivery(row);
+    return row === undefined ? null : loadedDelivery(row, askedAt);
   }
 
   /** The first of those that wait behind one of an endpoint, in the order of the line. */
@@ -300,7 +305,7 @@ function keyColumns({ endpointId, messageId, replay }: DeliveryKey): Record<stri
   return { endpoint_id: endpointId, message_id: messageId, replay };
 }
 
-function loadedDelivery(row: TxRow): LoadedDelivery {
+function loadedDelivery(row: TxRow, askedAt: number): LoadedDelivery {
   const pauseMs = row.pause_ms === null ? null : Number(row.pause_ms);
   return {
     seq: String(row.seq),
@@ -330,5 +335,6 @@ function loadedDelivery(row: TxRow): LoadedDelivery {
     },
     nowMs: Number(row.now_ms),
     loadedAt: performance.now(),
+    askedAt,
   };
 }

@@ -34,6 +34,8 @@ interface Going {
 /** Longer than this nobody waits in a slot of the queue: other endpoints have use for it. */
 const WAIT_MS_MAX = 1000;
 const LATER_MS_MIN = 250;
+/** Of an endpoint that has not answered yet; it may never. */
+const UNKNOWN_LATER_MS = 500;
 const LATER_MS_MAX = 60_000;
 const TYPICAL_MS_FIRST = 10;
 const LINES_MAX = 1000;
@@ -86,7 +88,8 @@ export class Turns {
       if (await this.#wait(line)) return this.#went(line, false);
     }
     // Whoever comes back too early is sent away again, which costs little.
-    const earliest = performance.now() + (isSlow ? SLOW_MS : LATER_MS_MIN);
+    const laterMs = isSlow ? SLOW_MS : line.isKnown ? LATER_MS_MIN : UNKNOWN_LATER_MS;
+    const earliest = performance.now() + laterMs;
     line.nextTurnAt = Math.max(line.nextTurnAt, earliest) + line.quickMs / atOnce;
     const latest = performance.now() + LATER_MS_MAX;
     if (line.nextTurnAt > latest) line.nextTurnAt = latest;

@@ -150,6 +150,24 @@ Deno.test("one delivery that nobody answers is tried again and again before its 
   await site.untilState(id, "delivered", 2);
 });
 
+Deno.test("what fails by itself says nothing of its endpoint: its neighbours never wait, and the endpoint is well", async () => {
+  await using site = await Site.open({ settings: { scheduleMs: [30], probeMs: 30, maxAttempts: 1000 } });
+  await using receiver = new Receiver();
+  receiver.answer = ({ text }) =>
+    new Response(null, { status: JSON.parse(text).type === "order.paid" ? 500 : 204 });
+  const { id } = await site.endpoint(receiver.url);
+  await site.record({}, null, "order.paid");
+  await receiver.until(3);
+  for (let good = 1; good <= 5; good++) {
+    await site.record({});
+    await site.untilState(id, "delivered", good);
+  }
+  const before = receiver.got.length;
+  await receiver.until(before + 5);
+  const endpoint = await site.main.webhooks.get(id);
+  assertEquals([endpoint.failingSince, endpoint.paused], [null, false]);
+});
+
 Deno.test("a healthy endpoint has a bounded number of deliveries under way", async () => {
   await using site = await Site.open({ settings: { inFlight: 3 } });
   let [now, most] = [0, 0];
