@@ -12,7 +12,7 @@ const SILENT_MIN = 2;
 const REFUSED_MIN = 10;
 /** Whoever has answered well so short a while ago works, in ms, whatever it says of one delivery. */
 const WELL_MS = 1000;
-const ENDPOINTS_MAX = 10_000;
+const PLACES_MAX = 10_000;
 
 interface Answer {
   readonly sign: Sign;
@@ -27,13 +27,13 @@ interface Seen {
   wellTo: string | null;
 }
 
-/** Remembers what each endpoint's latest deliveries in this process came to. All times are of `performance.now()`. */
+/** Remembers what the latest deliveries to each place, an endpoint and its URL, came to here. All times are of `performance.now()`. */
 export class Answers {
   readonly #seen = new Map<string, Seen>();
 
   /** An attempt to make a delivery has ended. */
-  note(endpointId: string, deliveryId: string, sign: Sign): void {
-    const seen = this.#of(endpointId);
+  note(place: string, deliveryId: string, sign: Sign): void {
+    const seen = this.#of(place);
     const at = performance.now();
     seen.answers.delete(deliveryId);
     seen.answers.set(deliveryId, { sign, at });
@@ -44,15 +44,15 @@ export class Answers {
   }
 
   /** The endpoint works again: what it did before counts no more. */
-  forgive(endpointId: string): void {
-    const { answers } = this.#of(endpointId);
+  forgive(place: string): void {
+    const { answers } = this.#of(place);
     for (const [delivery, { sign }] of answers) if (sign !== "well") answers.delete(delivery);
   }
 
   /** Whether most of its latest deliveries failed, and enough of them: silence says more than another status. */
-  isDown(endpointId: string): boolean {
+  isDown(place: string): boolean {
     const since = performance.now() - REMEMBERED_MS;
-    const latest = [...this.#of(endpointId).answers.values()].filter(({ at }) => at > since);
+    const latest = [...this.#of(place).answers.values()].filter(({ at }) => at > since);
     const count = (sign: Sign) => latest.filter((answer) => answer.sign === sign).length;
     const silent = count("silent");
     const failed = silent + count("refused");
@@ -61,26 +61,26 @@ export class Answers {
   }
 
   /** Whether it has just answered another delivery well. */
-  isWell(endpointId: string, deliveryId: string): boolean {
-    return this.#wellToAnother(endpointId, deliveryId) > performance.now() - WELL_MS;
+  isWell(place: string, deliveryId: string): boolean {
+    return this.#wellToAnother(place, deliveryId) > performance.now() - WELL_MS;
   }
 
   /** Whether it has answered another delivery well since a moment. */
-  wasWellSince(endpointId: string, deliveryId: string, since: number): boolean {
-    return this.#wellToAnother(endpointId, deliveryId) > since;
+  wasWellSince(place: string, deliveryId: string, since: number): boolean {
+    return this.#wellToAnother(place, deliveryId) > since;
   }
 
-  #wellToAnother(endpointId: string, deliveryId: string): number {
-    const seen = this.#seen.get(endpointId);
+  #wellToAnother(place: string, deliveryId: string): number {
+    const seen = this.#seen.get(place);
     return seen === undefined || seen.wellTo === deliveryId ? -Infinity : seen.wellAt;
   }
 
-  #of(endpointId: string): Seen {
-    let seen = this.#seen.get(endpointId);
+  #of(place: string): Seen {
+    let seen = this.#seen.get(place);
     if (seen === undefined) {
-      if (this.#seen.size >= ENDPOINTS_MAX) this.#seen.clear();
+      if (this.#seen.size >= PLACES_MAX) this.#seen.clear();
       seen = { answers: new Map(), wellAt: -Infinity, wellTo: null };
-      this.#seen.set(endpointId, seen);
+      this.#seen.set(place, seen);
     }
     return seen;
   }

@@ -4,7 +4,7 @@ import { deliverInOrder } from "./_deliver_in_order.ts";
 import { type DeliveryKey, dueInMs, type LoadedDelivery } from "./_delivery.ts";
 import { type DeliverTools, end, GONE, ofEndpoint, putBack } from "./_delivery_ends.ts";
 import { DISABLED_BY_HAND } from "./_endpoints.ts";
-import { occupiedMs } from "./_endpoint_health.ts";
+import { occupiedMs, type Recovery } from "./_endpoint_health.ts";
 import { type Made, makeDelivery } from "./_make_delivery.ts";
 import { TEST_REPLAY } from "./_test_message.ts";
 
@@ -49,7 +49,7 @@ async function deliverByItself(tools: DeliverTools, own: LoadedDelivery, ctx: Jo
   if (waitMs > 0) throw await putBack(tools, own, waitMs);
   const turn = await turns.take(endpointId, settings.inFlight);
   if (turn.type === "later") throw await putBack(tools, own, turn.inMs);
-  let tried: Tried = { made: 0, isRecovery: false };
+  let tried: Tried = { made: 0, recovery: null };
   let tookMs: number | null = null;
   try {
     // It may have begun to fail while this one waited for its turn.
@@ -61,7 +61,7 @@ async function deliverByItself(tools: DeliverTools, own: LoadedDelivery, ctx: Jo
   } finally {
     turn.leave(tookMs);
   }
-  if (tried.isRecovery) await bringAllForward(tools, endpointId, ctx.signal);
+  if (tried.recovery !== null) await bringAllForward(tools, endpointId, tried.recovery, ctx.signal);
   if (typeof tried.made === "number") throw await putBack(tools, own, tried.made);
   return conclude(tools, own, tried.made);
 }
@@ -70,12 +70,12 @@ async function deliverByItself(tools: DeliverTools, own: LoadedDelivery, ctx: Jo
 interface Tried {
   /** What became of the own delivery; or in how many ms it is to come back. */
   readonly made: Made | number;
-  /** Whether the endpoint works again. */
-  readonly isRecovery: boolean;
+  /** What the endpoint was before if it works again. */
+  readonly recovery: Recovery | null;
 }
 
 function asTried(made: Made): Tried {
-  return { made, isRecovery: made.type === "delivered" && made.isRecovery };
+  return { made, recovery: made.type === "delivered" ? made.recovery : null };
 }
 
 /** Whether it may only go to try its endpoint: because all wait, or it has failed and its time has not come. */
@@ -103,7 +103,7 @@ function waitMsOf({ health, settings }: DeliverTools, delivery: LoadedDelivery, 
 async function probe(tools: DeliverTools, own: LoadedDelivery, ctx: JobContext): Promise<Tried> {
   const { deliveries, health, settings, underWay } = tools;
   const { endpointId } = own;
-  const back = (ms: number): Tried => ({ made: ms, isRecovery: false });
+  const back = (ms: number): Tried => ({ made: ms, recovery: null });
   const lease = await health.lease(endpointId);
   if (!("renew" in lease)) return back(health.backInMs(endpointId, occupiedMs(settings, lease)));
   try {
@@ -111,9 +111,9 @@ async function probe(tools: DeliverTools, own: LoadedDelivery, ctx: JobContext):
     if (chosen === null) return back(settings.scheduleMs[0]! / 10);
     const tried = asTried(await makeDelivery(tools, chosen, ctx));
     if (chosen.seq === own.seq) return tried;
-    const { made, isRecovery } = tried;
+    const { made, recovery } = tried;
     const probeMs = typeof made !== "number" && made.type === "waits" ? made.probeMs : null;
-    return { made: probeMs === null ? 0 : health.backInMs(endpointId, probeMs), isRecovery };
+    return { made: probeMs === null ? 0 : health.backInMs(endpointId, probeMs), recovery };
   } finally {
     await lease.giveBack();
   }

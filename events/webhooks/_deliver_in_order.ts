@@ -44,7 +44,7 @@ export async function deliverInOrder(
     turn.leave(worked.attempts === 0 ? null : worked.tookMs / worked.attempts);
   }
   // Whoever was sent away may be back late.
-  if (worked.isMore) await bringForward(tools, endpointId, NEXT_JOBS);
+  if (worked.isMore) await bringForward(tools, endpointId, { most: NEXT_JOBS });
   const now = await tools.deliveries.load(keyOnly(own));
   if (now === null) throw discard(ofEndpoint(own, GONE));
   if (now.state === "delivered") return { delivered: true };
@@ -92,7 +92,9 @@ async function workThrough(
     if (next === null) return worked(0);
     attempts++;
     const made = await makeDelivery(tools, next, ctx);
-    if (made.type === "delivered" && made.isRecovery) await bringForward(tools, own.endpointId, LINE_JOBS);
+    if (made.type === "delivered" && made.recovery !== null) {
+      await bringForward(tools, own.endpointId, { most: LINE_JOBS });
+    }
     if (made.type === "waits") return worked(made.isFault ? made.dueMs : 0);
     if (made.type === "discarded" && made.isGone) return worked(0);
   }

@@ -128,7 +128,10 @@ const LOAD_PROBE = `
 const WAITING = `
   select seq::text, job_id
   from {schema}.webhook_delivery
-  where endpoint_id = $1::text::uuid and state = 'waiting' and seq > $2::text::bigint
+  where endpoint_id = $1::text::uuid
+    and state = 'waiting'
+    and seq > $2::text::bigint
+    and (not $4::text::boolean or due_at > clock_timestamp())
   order by seq
   limit $3::int`;
 
@@ -250,9 +253,16 @@ export class Deliveries {
     return row === undefined ? null : loadedDelivery(row, askedAt);
   }
 
-  /** The first of those that wait behind one of an endpoint, in the order of the line. */
-  async waiting(endpointId: string, after: string, most: number): Promise<readonly WaitingDelivery[]> {
-    const rows = await this.#database.query(WAITING, [endpointId, after, most]);
+  /** The first of those that wait behind one of an endpoint, in the order of the line; all, or those that have failed. */
+  async waiting(
+    endpointId: string,
+    { after, limit, failedOnly }: {
+      readonly after: string;
+      readonly limit: number;
+      readonly failedOnly: boolean;
+    },
+  ): Promise<readonly WaitingDelivery[]> {
+    const rows = await this.#database.query(WAITING, [endpointId, after, limit, String(failedOnly)]);
     return rows.map((row) => ({ seq: String(row.seq), jobId: String(row.job_id) }));
   }
 }

@@ -56,10 +56,17 @@ const GIVE_BACK = `
   returning id`;
 
 const SUCCEEDED = `
-  update {schema}.webhook_endpoint
+  with before as (
+    select id, paused
+    from {schema}.webhook_endpoint
+    where id = $1::text::uuid and url = $2::text and failing_since is not null
+    for no key update skip locked
+  )
+  update {schema}.webhook_endpoint as endpoint
   set failing_since = null, failures = 0, next_probe_at = null, paused = false
-  where id in ${FREE} and url = $2::text and failing_since is not null
-  returning id`;
+  from before
+  where endpoint.id = before.id
+  returning before.paused as was_paused`;
 
 /**
  * Failures that come before the next probe already were under way, or were due anyway: they count as one. The pause doubles
@@ -155,6 +162,9 @@ export interface Occupied {
 export function occupiedMs({ scheduleMs }: WebhookSettings, { pauseMs, busyMs }: Occupied): number {
   return Math.max(pauseMs, Math.min(busyMs, scheduleMs[0]!), scheduleMs[0]! / 10);
 }
+
+/** What an endpoint that works again was before: all of its deliveries waited, or only those that had failed. */
+export type Recovery = "paused" | "failing";
 
 /** What a failed attempt says of its endpoint. */
 export interface Failure {
@@ -272,23 +282,26 @@ export class EndpointHealth {
   }
 
   /** Whether a delivery that was answered badly has itself to blame: others were answered well since it failed before. */
-  hasItselfToBlame({ endpointId, seq, waitCause, lastTry, loadedAt }: LoadedDelivery): boolean {
+  hasItselfToBlame(delivery: LoadedDelivery): boolean {
+    const { seq, waitCause, lastTry, loadedAt } = delivery;
     if (waitCause === "own") return true;
-    return lastTry !== null && this.#answers.wasWellSince(endpointId, seq, loadedAt - lastTry.agoMs);
+    return lastTry !== null && this.#answers.wasWellSince(placeOf(delivery), seq, loadedAt - lastTry.agoMs);
   }
 
-  /** A delivery went well. Resolves to whether the endpoint had failed, and works again. */
-  async succeeded({ endpointId, seq, endpoint: { url, isFailing } }: LoadedDelivery): Promise<boolean> {
-    this.#answers.note(endpointId, seq, "well");
-    if (!this.#failing.delete(endpointId) && !isFailing) return false;
-    this.#answers.forgive(endpointId);
+  /** A delivery went well. Resolves to what the endpoint was before if it had failed, and works again; else to null. */
+  async succeeded(delivery: LoadedDelivery): Promise<Recovery | null> {
+    const { endpointId, seq, endpoint: { url, isFailing } } = delivery;
+    this.#answers.note(placeOf(delivery), seq, "well");
+    if (!this.#failing.delete(endpointId) && !isFailing) return null;
+    this.#answers.forgive(placeOf(delivery));
     const row = await whileHeld(
       () => this.#database.query(SUCCEEDED, [endpointId, url]),
       async () => (await this.#state(endpointId, url))?.is_failing === true,
       HELD_NOTE_MS,
     );
-    if (row !== undefined) this.#log.info("a webhook endpoint works again", { endpointId });
-    return row !== undefined;
+    if (row === undefined) return null;
+    this.#log.info("a webhook endpoint works again", { endpointId });
+    return row.was_paused === true ? "paused" : "failing";
   }
 
   /**
@@ -298,9 +311,10 @@ export class EndpointHealth {
   async failed(delivery: LoadedDelivery, { sign, isOwn, askedMs }: Failure): Promise<number | null> {
     const { endpointId, seq, endpoint: { url, isOrdered } } = delivery;
     const { scheduleMs, probeMs, disableAfterMs } = this.#settings;
-    if (sign !== null && !isOwn) this.#answers.note(endpointId, seq, sign);
-    const isDown = sign !== null && (isOrdered || this.#answers.isDown(endpointId));
-    if (sign === "refused" && !isDown && (isOwn || this.#answers.isWell(endpointId, seq))) return null;
+    const place = placeOf(delivery);
+    if (sign !== null && !isOwn) this.#answers.note(place, seq, sign);
+    const isDown = sign !== null && (isOrdered || this.#answers.isDown(place));
+    if (sign !== "silent" && !isDown && (isOwn || this.#answers.isWell(place, seq))) return null;
     const firstMs = sign === "refused" && isDown && !isOrdered ? REFUSED_PAUSE_MS : scheduleMs[0]!;
     const note = () =>
       this.#database.query(FAILED, [
@@ -312,7 +326,6 @@ export class EndpointHealth {
         disableAfterMs,
         url,
       ]);
-    // What the old URL of an endpoint answers says nothing of the new one.
     const isThere = async () => await this.#state(endpointId, url) !== undefined;
     const row = await whileHeld(note, isThere, HELD_NOTE_MS);
     if (row?.was_disabled === true) this.#tell(endpointId, String(row.disabled_reason));
@@ -343,6 +356,11 @@ export class EndpointHealth {
       { endpointId, reason },
     );
   }
+}
+
+/** What the old URL of an endpoint answers says nothing of the new one. */
+function placeOf({ endpointId, endpoint: { url } }: LoadedDelivery): string {
+  return `${endpointId} ${url}`;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { AttemptMade } from "./_attempt.ts";
 import { type AttemptFacts, isRefusal, type Result } from "./_classify.ts";
 import { type DeliveryEntry, dueInMs, type LoadedDelivery } from "./_delivery.ts";
 import { type DeliverTools, end, ENDED, isTooOld, keyOnly, tooOld } from "./_delivery_ends.ts";
+import type { Recovery } from "./_endpoint_health.ts";
 import { TEST_REPLAY } from "./_test_message.ts";
 import { delayMs, faultDelayMs } from "./settings.ts";
 
@@ -10,8 +11,8 @@ import { delayMs, faultDelayMs } from "./settings.ts";
 export type Made =
   | {
     readonly type: "delivered";
-    /** Whether its endpoint had failed, and works again: what waits for that is to be brought forward. */
-    readonly isRecovery: boolean;
+    /** What its endpoint was before if it works again: what waits for that is to be brought forward. */
+    readonly recovery: Recovery | null;
   }
   | {
     readonly type: "discarded";
@@ -72,7 +73,7 @@ async function settle(tools: DeliverTools, delivery: LoadedDelivery, attempt: At
       heldMs: delivery.heldMs,
       entry: { ...facts, attempt: number, error: null },
     });
-    return { type: "delivered", isRecovery: await health.succeeded(delivery) };
+    return { type: "delivered", recovery: await health.succeeded(delivery) };
   }
   const entry = { ...facts, attempt: number, error: result.error };
   if (result.type === "discard") {

@@ -136,7 +136,8 @@ export class Operations {
 
   async #bringForward(endpointId: string, most?: number): Promise<void> {
     const { database, inspector, log } = this.#parts;
-    await bringForward({ deliveries: new Deliveries(database), inspector, log }, endpointId, most);
+    const options = most === undefined ? {} : { most };
+    await bringForward({ deliveries: new Deliveries(database), inspector, log }, endpointId, options);
   }
 }
 

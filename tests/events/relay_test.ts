@@ -438,6 +438,26 @@ Deno.test("an old event that can't be deleted, and one that is held, keep no oth
   assertEquals(new Set(said), new Set([id(7)]));
 });
 
+Deno.test("many old events in a row that can't be deleted keep none behind them from being deleted", async () => {
+  await using bus = await Bus.open();
+  const runtime = bus.runtime([keeping("orders").subscription], { events: { retentionMs: 0, purgeMs: 1000 } });
+  await bus.sql.unsafe(`
+    insert into ${bus.schema}.outbox (id, type, subject, fanned_out_at, fanout)
+    select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'x.y', n::text, now() - interval '1 min', '{}'
+    from generate_series(1, 300) as n;
+    create function ${bus.schema}.keep() returns trigger language plpgsql as $$
+    begin raise exception 'this one stays'; end $$;
+    create trigger keep before delete on ${bus.schema}.outbox for each row when (old.subject::int <= 20)
+    execute function ${bus.schema}.keep()`);
+  await runtime.start();
+  await eventually(async () => {
+    const [row] = await bus.sql.unsafe(
+      `select count(*)::int as count, max(subject::int) as last from ${bus.schema}.outbox`,
+    );
+    assertEquals({ ...row }, { count: 20, last: 20 });
+  }, DEADLINE_MS);
+});
+
 Deno.test("a program without events takes no part, and one whose outbox is missing does not start", async () => {
   await using bus = await Bus.open();
   const runtime = await bus.started([], { registrars: [] });
