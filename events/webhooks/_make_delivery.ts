@@ -95,7 +95,7 @@ async function keepOrGiveUp(
   },
   entry: DeliveryEntry["entry"],
 ): Promise<Made> {
-  const { deliveries, health, settings } = tools;
+  const { deliveries, health } = tools;
   const spends = result.type === "retry" && !isEarly;
   const attempts = delivery.attempts + (spends ? 1 : 0);
   const isOwn = result.type === "retry" && result.isAnswered && health.hasItselfToBlame(delivery);
