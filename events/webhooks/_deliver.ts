@@ -2,7 +2,7 @@ import { discard, type Handler, type JobContext, type Json, snooze } from "../..
 import { bringAllForward } from "./_bring_forward.ts";
 import { deliverInOrder } from "./_deliver_in_order.ts";
 import { type DeliveryKey, dueInMs, type LoadedDelivery } from "./_delivery.ts";
-import { type DeliverTools, end, GONE, ofEndpoint, putBack } from "./_delivery_ends.ts";
+import { type DeliverTools, end, GONE, ofEndpoint, putBack, spread } from "./_delivery_ends.ts";
 import { DISABLED_BY_HAND } from "./_endpoints.ts";
 import { occupiedMs, type Recovery } from "./_endpoint_health.ts";
 import { type Made, makeDelivery } from "./_make_delivery.ts";
@@ -125,8 +125,8 @@ function conclude({ health }: DeliverTools, { endpointId }: LoadedDelivery, made
   if (made.type === "discarded") throw made.error;
   const { dueMs, probeMs } = made;
   // What is due about when the endpoint may be tried need not come before.
-  if (probeMs === null || probeMs > dueMs * EARLY_SHARE) throw snooze(dueMs);
-  throw snooze(Math.min(dueMs, health.backInMs(endpointId, probeMs)));
+  if (probeMs === null || probeMs > dueMs * EARLY_SHARE) throw snooze(spread(dueMs));
+  throw snooze(spread(Math.min(dueMs, health.backInMs(endpointId, probeMs))));
 }
 
 function keyOf(args: Json): DeliveryKey {

@@ -110,19 +110,22 @@ const LOAD_PROBE = `
   select${COLUMNS}
   from (
     select *
-    from {schema}.webhook_delivery
-    where endpoint_id = $1::text::uuid
-      and state = 'waiting'
-      and replay <> $2::text
-      and (wait_cause is distinct from 'asked' or due_at <= clock_timestamp())
-      and seq not in (select value::bigint from json_array_elements_text($3::text::json))
-    order by seq desc
-    limit 1000
+    from (
+      select *
+      from {schema}.webhook_delivery
+      where endpoint_id = $1::text::uuid
+        and state = 'waiting'
+        and replay <> $2::text
+        and (wait_cause is distinct from 'asked' or due_at <= clock_timestamp())
+        and seq not in (select value::bigint from json_array_elements_text($3::text::json))
+      order by seq desc
+      limit 1000
+    ) as newest
+    order by log <> '[]', wait_cause is not distinct from 'own', random()
+    limit 1
   ) as delivery
   join {schema}.webhook_message as message on message.id = delivery.message_id
-  join {schema}.webhook_endpoint as endpoint on endpoint.id = delivery.endpoint_id
-  order by delivery.log <> '[]', delivery.wait_cause is not distinct from 'own', random()
-  limit 1`;
+  join {schema}.webhook_endpoint as endpoint on endpoint.id = delivery.endpoint_id`;
 
 /** Who waits, with its job. */
 const WAITING = `

@@ -48,7 +48,12 @@ export interface Discarded {
 /** Puts a delivery back, for a little longer than asked so that many do not come back together. Ends what is too old. */
 export async function putBack(tools: DeliverTools, delivery: LoadedDelivery, ms: number): Promise<Error> {
   if (isTooOld(tools, delivery)) return await end(tools, delivery, { reason: tooOld(tools) });
-  return snooze(ms + Math.random() * Math.min(ms / 4, SPREAD_MS_MAX));
+  return snooze(spread(ms));
+}
+
+/** A little longer, so that many do not come back together. */
+export function spread(ms: number): number {
+  return ms + Math.random() * Math.min(ms / 4, SPREAD_MS_MAX);
 }
 
 /** Whether a delivery has waited for so long that it is given up. */

@@ -68,8 +68,8 @@ export const RESOLVE_MS_MAX: number = 2 * SECOND;
 /** How much longer than its request a call of the sending process may take, in ms. */
 export const CALL_EXTRA_MS: number = 2 * SECOND;
 
-/** The limit of a delivery's job, in ms: the request's, with what comes before and after it. */
-export const JOB_MS_MAX: number = 15 * SECOND;
+/** The limit of a delivery's job, in ms: the request's, with what comes before it, and after it when an endpoint works again. */
+export const JOB_MS_MAX: number = 25 * SECOND;
 
 type Lists = "scheduleMs" | "permanentStatuses";
 
