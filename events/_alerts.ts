@@ -36,7 +36,8 @@ export function alertsOf(
       name: "poisoned",
       value: poisoned,
       bound: 0,
-      message: `${poisoned} events can't be fanned out: mend the reason that each shows, then requeue it`,
+      message:
+        `${poisoned} events can't be fanned out: mend the reason that each shows, then requeue or drop it`,
     },
     {
       name: "discarded",

@@ -75,6 +75,11 @@ const REQUEUE = `
   where id = $1::text::uuid and poisoned_at is not null
   returning id`;
 
+const DROP = `
+  delete from {schema}.outbox
+  where id = $1::text::uuid and poisoned_at is not null
+  returning id`;
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const STATES: readonly EventState[] = ["waiting", "fanned out", "poisoned"];
 const FILTER_KEYS = ["type", "subject", "ownerId", "state", "before", "limit"];
@@ -139,12 +144,19 @@ export async function getEvent(
 
 /** Puts a poisoned event back in line and wakes a relay. */
 export async function requeueEvent(database: Database, id: EventId): Promise<void> {
+  await mendPoisoned(database, REQUEUE, id);
+  await database.notify(OUTBOX_CHANNEL, "");
+}
+
+/** Deletes a poisoned event. */
+export async function dropEvent(database: Database, id: EventId): Promise<void> {
+  await mendPoisoned(database, DROP, id);
+}
+
+async function mendPoisoned(database: Database, text: string, id: EventId): Promise<void> {
   checkText("id", id);
   if (!isEventId(id)) throw new EventNotFoundError(id);
-  if ((await database.query(REQUEUE, [id])).length > 0) {
-    await database.notify(OUTBOX_CHANNEL, "");
-    return;
-  }
+  if ((await database.query(text, [id])).length > 0) return;
   const [row] = await database.query(GET, [id]);
   if (row === undefined) throw new EventNotFoundError(id);
   throw new EventNotPoisonedError(id, summaryOf(row).state);

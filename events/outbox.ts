@@ -22,7 +22,7 @@ import type {
 import { SweepPosition } from "../ports/sweep_position.ts";
 import { alertsOf } from "./_alerts.ts";
 import { warnOfOldCaptures } from "./_captures.ts";
-import { getEvent, listEvents, readBacklog, requeueEvent } from "./_reads.ts";
+import { dropEvent, getEvent, listEvents, readBacklog, requeueEvent } from "./_reads.ts";
 import { Receipts } from "./_receipts.ts";
 import { OutboxRecorder } from "./_recorder.ts";
 import { Relay } from "./_relay.ts";
@@ -101,6 +101,12 @@ export class Outbox implements Events, Service {
     await requeueEvent(this.#options.database, id);
   }
 
+  /** Deletes a poisoned event. */
+  async drop(id: EventId): Promise<void> {
+    await dropEvent(this.#options.database, id);
+    this.#options.log.info("poisoned event dropped", { eventId: id });
+  }
+
   /** Resolves once an event has been fanned out, or at the deadline. */
   async awaitFanout(id: EventId, maxMs: number, options: WaitOptions = {}): Promise<Receipt> {
     return await this.#receipts.wait(id, maxMs, options);
@@ -114,10 +120,11 @@ export class Outbox implements Events, Service {
   /** What a person should look at. */
   async alerts(): Promise<Alert[]> {
     const [backlog, { kinds, upkeep }] = await Promise.all([this.backlog(), this.#options.jobs().overview()]);
-    const declared = this.#options.composition().kinds;
+    const { kinds: declared, alerts } = this.#options.composition();
+    const others = await Promise.all(alerts.map((ask) => ask()));
     const alerting = kinds.filter(({ kind }) => declared.get(kind)?.discardAlert !== false);
     const discarded = alerting.map(({ kind, states }) => ({ kind, count: states.discarded }));
-    return alertsOf({ backlog, discarded, upkeep }, this.#settings);
+    return [...alertsOf({ backlog, discarded, upkeep }, this.#settings), ...others.flat()];
   }
 
   /** There is nothing to check beside the tables, which the runtime does. */

@@ -1,7 +1,7 @@
 import { show } from "./_show.ts";
 import { errorText } from "./error_text.ts";
 import type { Kind, Periodic, Permissions, Queue } from "./kind.ts";
-import { DELAY_MS_MAX, NAME_LENGTH_MAX, PERIOD_MS_MIN, PERIODIC_PREFIX } from "./limits.ts";
+import { DELAY_MS_MAX, NAME_LENGTH_MAX, PERIOD_MS_MIN, PERIODIC_PREFIX, TIMER_MS_MAX } from "./limits.ts";
 import type { PartMigrations, Registrar } from "./registrar.ts";
 import type { Service } from "./runtime.ts";
 import type { Schedule } from "./schedule.ts";
@@ -16,6 +16,7 @@ const REGISTRAR_KEYS = [
   "eventTypes",
   "subscriptions",
   "keepEvents",
+  "alerts",
   "services",
   "migrations",
 ];
@@ -30,8 +31,10 @@ const KIND_KEYS = [
   "backoff",
   "ownThread",
   "discardAlert",
+  "beside",
   ...CONFINED_KEYS,
 ];
+const BESIDE_KEYS = ["afterMs", "most"];
 const PERIODIC_KEYS = ["name", "every", "cron", "timezone", "runAtStart", ...CONFINED_KEYS];
 const PERMISSION_KEYS = ["read", "write", "net", "denyNet", "env", "run", "sys", "ffi", "import", "enqueue"];
 
@@ -47,9 +50,10 @@ export function registrarFaults(registrar: Registrar): string[] {
     return ["a registrar is a promise, expected what it resolves to: await it before the runtime is built"];
   }
   const faults = unknownKeys("a registrar", registrar, REGISTRAR_KEYS);
-  const { keepEvents } = registrar;
-  if (keepEvents !== undefined && typeof keepEvents !== "function") {
-    faults.push(`keepEvents of a registrar is ${show(keepEvents)}, expected a function`);
+  for (const key of ["keepEvents", "alerts"] as const) {
+    const given: unknown = registrar[key];
+    if (given === undefined || typeof given === "function") continue;
+    faults.push(`${key} of a registrar is ${show(given)}, expected a function`);
   }
   return faults;
 }
@@ -121,7 +125,22 @@ export function kindFaults(kind: Kind, queues: ReadonlyMap<string, Queue>, what:
     );
   }
   for (const key of ["ownThread", "discardAlert"] as const) faults.push(...flagFaults(name, key, kind[key]));
+  faults.push(...besideFaults(name, kind.beside));
   faults.push(...handlerFaults(name, kind));
+  return faults;
+}
+
+function besideFaults(name: string, beside: Kind["beside"]): string[] {
+  if (beside === undefined) return [];
+  if (!isRecord(beside)) return [`${name}: beside is ${show(beside)}, expected { afterMs, most }`];
+  const faults = unknownKeys(`${name}: beside`, beside, BESIDE_KEYS);
+  const { afterMs, most } = beside;
+  if (typeof afterMs !== "number" || !(afterMs >= 0 && afterMs <= TIMER_MS_MAX)) {
+    faults.push(`${name}: beside.afterMs is ${show(afterMs)}, expected ms from 0 to ${TIMER_MS_MAX}`);
+  }
+  if (!isIntegerFrom(most, 1, CONCURRENCY_MAX)) {
+    faults.push(`${name}: beside.most is ${show(most)}, expected an integer from 1 to ${CONCURRENCY_MAX}`);
+  }
   return faults;
 }
 

@@ -47,6 +47,8 @@ export interface Composition {
   readonly subscriptions: ReadonlyMap<string, Subscription>;
   /** Whoever is asked before old events are deleted. */
   readonly eventKeepers: readonly EventKeeper[];
+  /** Whoever is asked what a person should look at. */
+  readonly alerts: readonly NonNullable<Registrar["alerts"]>[];
   /** What works beside the jobs. */
   readonly services: readonly Service[];
   /** The tables that registrars keep, by part. */
@@ -77,6 +79,7 @@ export function compose(input: CompositionInput, schedule: Schedule): Compositio
   const eventTypes = new Map<string, EventType>();
   const subscriptions = new Map<string, Subscription>();
   const eventKeepers: EventKeeper[] = [];
+  const alerts: NonNullable<Registrar["alerts"]>[] = [];
   const services: Service[] = [];
   const migrations = new Map<string, PartMigrations>();
   for (const registrar of listOf(input.registrars, "registrars", faults) ?? []) {
@@ -118,6 +121,7 @@ export function compose(input: CompositionInput, schedule: Schedule): Compositio
       migrations.set(declared?.part, declared);
     }
     if (registrar?.keepEvents !== undefined) eventKeepers.push(registrar.keepEvents);
+    if (registrar?.alerts !== undefined) alerts.push(registrar.alerts);
   }
   for (const subscription of subscriptions.values()) {
     faults.push(...unmatchedGlobFaults(subscription, eventTypes));
@@ -139,7 +143,7 @@ export function compose(input: CompositionInput, schedule: Schedule): Compositio
     kinds.set(subscription.name, subscriptionKind(subscription));
     subscriptions.set(subscription.name, resolveExposure(subscription, eventTypes));
   }
-  return { kinds, queues, periodics, eventTypes, subscriptions, eventKeepers, services, migrations };
+  return { kinds, queues, periodics, eventTypes, subscriptions, eventKeepers, alerts, services, migrations };
 }
 
 /** The kind of a periodic's jobs. A failed run is not retried: the next tick is the retry. */

@@ -56,6 +56,12 @@ const FAULTY: readonly [string, Record<string, unknown>, string][] = [
   ["an unknown queue", { queue: "mial" }, '"mial" is not declared, declared are "maintenance", "default"'],
   ["0 attempts", { maxAttempts: 0 }, "maxAttempts is 0"],
   ["a half attempt", { maxAttempts: 1.5 }, "maxAttempts is 1.5"],
+  ["a place beside that is none", { beside: 5 }, "beside is 5, expected { afterMs, most }"],
+  [
+    "a place beside without room",
+    { beside: { afterMs: 0, most: 0 } },
+    "beside.most is 0, expected an integer from 1",
+  ],
   ["an alert that is neither", { discardAlert: "no" }, 'discardAlert is "no", expected true or false'],
   ["no timeout", { timeout: undefined }, "timeout is undefined"],
   ["a timeout of 0", { timeout: 0 }, "timeout is 0"],

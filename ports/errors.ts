@@ -101,7 +101,7 @@ export class EventNotFoundError extends Error {
   }
 }
 
-/** An event that is not poisoned can't be requeued: it waits for its fan-out, or has been fanned out. */
+/** An event that is not poisoned can't be requeued or dropped: it waits for its fan-out, or has been fanned out. */
 export class EventNotPoisonedError extends Error {
   /** The name of the class. */
   override readonly name = "EventNotPoisonedError";
@@ -110,7 +110,7 @@ export class EventNotPoisonedError extends Error {
 
   /** Names the id and the state. */
   constructor(eventId: string, state: string) {
-    super(`Cannot requeue event ${eventId}: it is ${state}, expected poisoned`);
+    super(`Cannot requeue or drop event ${eventId}: it is ${state}, expected poisoned`);
     this.eventId = eventId;
   }
 }

@@ -103,9 +103,10 @@ export interface Alert {
    * - `backlog age`: one waits for longer than the bound, in ms
    * - `poisoned`: events were set aside
    * - `discarded`: jobs were given up, of kinds whose `discardAlert` is not false
+   * - `deliveries`: webhook deliveries were given up without a person's doing
    * - `upkeep`: work beside the jobs has failed for longer than the bound, in ms, or nobody has done it; one per task
    */
-  readonly name: "backlog" | "backlog age" | "poisoned" | "discarded" | "upkeep";
+  readonly name: "backlog" | "backlog age" | "poisoned" | "discarded" | "deliveries" | "upkeep";
   /** How many, or how long in ms. */
   readonly value: number;
   /** Above this it is an alert. */
@@ -132,6 +133,14 @@ export interface Events {
    * @throws {EventNotPoisonedError} it is not poisoned.
    */
   requeue(id: EventId): Promise<void>;
+
+  /**
+   * Deletes a poisoned event for good: nobody else is told of it. Subscribers that were given it already keep it.
+   *
+   * @throws {EventNotFoundError} there is none.
+   * @throws {EventNotPoisonedError} it is not poisoned.
+   */
+  drop(id: EventId): Promise<void>;
 
   /**
    * Resolves once an event has been fanned out, or with the reason why it was not: after `maxMs`, at a stop, when it is

@@ -66,8 +66,8 @@ export async function inHalves<T>(
 }
 
 /**
- * As {@linkcode inHalves}, for one step of a sweep. Where all of the step is refused the first item stands for it, so that the
- * sweep goes on behind it.
+ * As {@linkcode inHalves}, for one step of a sweep: it goes on behind many that are refused in a row. Where all of the step is
+ * refused the first item stands for it.
  *
  * @throws the database is at fault.
  */
@@ -75,12 +75,32 @@ export async function stepInHalves<T>(
   items: readonly T[],
   work: (items: readonly T[]) => Promise<number>,
 ): Promise<InHalves<T>> {
-  try {
-    return await inHalves(items, work);
-  } catch (error) {
-    if (isOutage(error)) throw error;
-    return { done: 0, refused: [{ item: items[0]!, error }] };
+  const alone = new Map<T, unknown>();
+  const noting = async (part: readonly T[]): Promise<number> => {
+    try {
+      return await work(part);
+    } catch (error) {
+      if (part.length === 1) alone.set(part[0]!, error);
+      throw error;
+    }
+  };
+  for (let left = items; left.length > 0; left = left.filter((item) => !alone.has(item))) {
+    const before = alone.size;
+    try {
+      const { done, refused } = await inHalves(left, noting);
+      // Those that were refused before.
+      for (const item of left) alone.delete(item);
+      const all = [...[...alone].map(([item, error]) => ({ item, error })), ...refused];
+      return { done, refused: done === 0 ? all.slice(0, 1) : all };
+    } catch (error) {
+      if (isOutage(error)) throw error;
+      // One that is slow by itself makes others wait, and where none is refused alone nobody knows which it is.
+      if (error instanceof StatementTimeoutError || alone.size === before) break;
+    }
   }
+  const [first] = items;
+  if (first === undefined) return { done: 0, refused: [] };
+  return { done: 0, refused: [{ item: first, error: alone.get(first) ?? new Error("it was refused") }] };
 }
 
 /**

@@ -56,6 +56,17 @@ Deno.test("of a step of a sweep that is refused as a whole one stands for all, a
   await assertRejects(() => stepInHalves(items, away.work), DatabaseUnavailableError);
 });
 
+Deno.test("a step of a sweep goes on behind many that are refused in a row, and names each", async () => {
+  const { done, refused } = await stepInHalves(items, worker((item) => item < 40 || item === 700).work);
+  assertEquals([done, refused.length], [959, 41]);
+  assertEquals(refused.map(({ item }) => item).sort((one, other) => one - other), [
+    ...items.slice(0, 40),
+    700,
+  ]);
+  const last = await stepInHalves(items.slice(0, 17), worker(() => true).work);
+  assertEquals([last.done, last.refused.map(({ item }) => item)], [0, [0]]);
+});
+
 Deno.test("a slow item is refused by itself, and one that waits for a lock too long is an outage", async () => {
   const slow = worker((item) => item === 700, new StatementTimeoutError("statement", 50));
   const { done, refused } = await inHalves(items, slow.work);

@@ -155,6 +155,15 @@ export interface Inspector {
    */
   retry(id: JobId): Promise<void>;
 
+  /**
+   * Makes jobs due now that wait for their time: for whoever knows that what they wait for is there. Their attempts stay as they
+   * are, and so do jobs that are due already, run, have ended, or that another transaction holds. Resolves to how many it
+   * brought forward.
+   *
+   * @throws {InvalidOptionError} an id is none, or there are more than 10,000.
+   */
+  bringForward(ids: readonly JobId[]): Promise<number>;
+
   /** Calls a job off. */
   cancel(id: JobId): Promise<CancelResult>;
 

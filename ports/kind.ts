@@ -51,6 +51,19 @@ export interface Kind {
    * whoever discards them keeps account of it, and no person needs to look at the jobs. Default true.
    */
   readonly discardAlert?: boolean;
+  /** For kinds that mostly wait for others: how their runs leave their slots. Default none does. */
+  readonly beside?: Beside;
+}
+
+/**
+ * Lets the runs of a kind leave their slots of the queue, so that those which take long hold up nobody behind them. What
+ * finds no room beside the queue keeps its slot to the end.
+ */
+export interface Beside {
+  /** A run that has taken so long leaves its slot to the next job and goes on beside the queue, in ms from 0. */
+  readonly afterMs: number;
+  /** How many runs of the kind go on beside the queue at once in one process, 1 to 10,000. */
+  readonly most: number;
 }
 
 /** Names what a host process may do. `true` means all of it, a list names what; what is absent is denied. */

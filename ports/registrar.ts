@@ -1,5 +1,6 @@
 import type { Database, MigrationStep } from "./database.ts";
 import type { EventKeeper, EventType, Recorder, Subscription } from "./event.ts";
+import type { Alert } from "./events.ts";
 import type { Inspector } from "./inspector.ts";
 import type { Jobs } from "./jobs.ts";
 import type { Kind, Periodic, Queue } from "./kind.ts";
@@ -28,6 +29,8 @@ export interface Registrar {
   readonly subscriptions?: readonly Subscription[];
   /** Asked before retention deletes old events that have been fanned out. */
   readonly keepEvents?: EventKeeper;
+  /** What a person should look at of its own, asked with each `events.alerts()`. */
+  readonly alerts?: () => Promise<readonly Alert[]>;
   /** What works beside the jobs in a process that is started, once the tables were checked. */
   readonly services?: readonly Service[];
   /** Tables of its own, made by `migrate()` after those of the jobs and the outbox, and checked by `start()`. */

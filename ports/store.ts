@@ -171,6 +171,12 @@ export interface Store {
   /** Puts a job back in line. Returns its queue. Throws as {@linkcode Inspector.retry} says. */
   retry(id: JobId): Promise<string>;
 
+  /**
+   * Makes jobs that wait due now, but for those that were put aside or that somebody holds. Returns the queue of each that it
+   * changed.
+   */
+  bringForward(ids: readonly JobId[]): Promise<string[]>;
+
   /** Which of these jobs have ended, and which are not there, all at one moment. */
   finals(ids: readonly JobId[]): Promise<Finals>;
 

@@ -12,6 +12,7 @@ import {
   type Store,
   type Upkeep,
 } from "../ports/mod.ts";
+import { Beside } from "./_beside.ts";
 import { GivenBack } from "./_given_back.ts";
 import { ClaimedBytes } from "./_claimed_bytes.ts";
 import { MeanDuration } from "./_mean_duration.ts";
@@ -97,6 +98,8 @@ export class Lane implements SuspectsOwner {
   readonly #claims: Ticker;
   readonly #rate = new Rate();
   readonly #running = new Set<Running>();
+  /** Those of them that hold no slot any more. */
+  readonly #beside = new Beside(() => this.#pump());
   #buffer: Claimed[] = [];
   #recorded: Claimed[] = [];
   #recording: Claimed[] = [];
@@ -330,12 +333,13 @@ export class Lane implements SuspectsOwner {
   #free(): number {
     const { executor } = this.#options;
     const slots = this.#slots() - (this.#suspects.isDue ? 1 : 0);
-    return Math.min(slots, Math.max(executor.room(), ALWAYS_BEGIN - this.#running.size));
+    const holding = this.#running.size - this.#beside.size;
+    return Math.min(slots, Math.max(executor.room(), ALWAYS_BEGIN - holding));
   }
 
   /** How many slots of the queue nobody holds. */
   #slots(): number {
-    return this.#options.queue.concurrency - this.#running.size - this.#beginning.size;
+    return this.#options.queue.concurrency + this.#beside.size - this.#running.size - this.#beginning.size;
   }
 
   /**
@@ -466,6 +470,7 @@ export class Lane implements SuspectsOwner {
     if (suspect === undefined) {
       this.#startedAt = running.startedAt;
       this.#rate.add(1);
+      this.#beside.began(running);
     }
     running.key = executor.run(
       { id, run, queue: queue.name, attempt, maxAttempts, args, alone, kind },
@@ -476,6 +481,7 @@ export class Lane implements SuspectsOwner {
   #onEnded = (running: Running, outcome: AttemptOutcome): void => {
     const { job, kind, aborted, suspect } = running;
     this.#running.delete(running);
+    this.#beside.ended(running);
     const ms = performance.now() - running.startedAt;
     if (suspect === undefined) this.#duration.note(ms);
     const settlement = settlementOf(job, kind, outcome, { aborted, random: Math.random() });

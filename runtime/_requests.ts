@@ -67,6 +67,20 @@ export function checkJobId(id: JobId): void {
   );
 }
 
+/**
+ * Checks the ids of jobs.
+ *
+ * @throws {InvalidOptionError} one is none, or there are too many for one statement.
+ */
+export function checkJobIds(ids: readonly JobId[]): void {
+  if (!Array.isArray(ids) || ids.length > JOB_IDS_MAX) {
+    throw new InvalidOptionError("ids", ids, `a list of at most ${JOB_IDS_MAX} ids of jobs`);
+  }
+  ids.forEach(checkJobId);
+}
+
+const JOB_IDS_MAX = 10_000;
+
 /** More than any store's ids have, and few enough for a signal. */
 const JOB_ID_LENGTH_MAX = 256;
 

@@ -42,6 +42,7 @@ export class PartsBuilder {
         list: (filter) => inspector().list(filter),
         get: (id) => inspector().get(id),
         retry: (id) => inspector().retry(id),
+        bringForward: (ids) => inspector().bringForward(ids),
         cancel: (id) => inspector().cancel(id),
         pauseQueue: (queue) => inspector().pauseQueue(queue),
         resumeQueue: (queue) => inspector().resumeQueue(queue),

@@ -46,7 +46,7 @@ import { JobsInTransaction } from "./_jobs.ts";
 import { overviewOf } from "./_overview.ts";
 import { periodicJob, Periodics } from "./_periodics.ts";
 import { Processing } from "./_processing.ts";
-import { checkJobId, depthFilter, listFilter, newJob, newJobs, requestOf } from "./_requests.ts";
+import { checkJobId, checkJobIds, depthFilter, listFilter, newJob, newJobs, requestOf } from "./_requests.ts";
 import { Signaller } from "./_signaller.ts";
 import { StopDeadline } from "./_stop_deadline.ts";
 import { UpkeepRecords } from "./_upkeep.ts";
@@ -217,6 +217,14 @@ class StoreRuntime implements WorkingRuntime {
   async retry(id: JobId): Promise<void> {
     checkJobId(id);
     this.#processing.ready(await this.#track(() => this.#store.retry(id)));
+  }
+
+  async bringForward(ids: readonly JobId[]): Promise<number> {
+    checkJobIds(ids);
+    if (ids.length === 0) return 0;
+    const queues = await this.#track(() => this.#store.bringForward(ids));
+    for (const queue of new Set(queues)) this.#processing.ready(queue);
+    return queues.length;
   }
 
   async pauseQueue(queue: string): Promise<void> {

@@ -465,6 +465,20 @@ export class MemoryStore implements Store {
     );
   }
 
+  /** Makes jobs that wait due now. */
+  bringForward(ids: readonly JobId[]): Promise<string[]> {
+    const nowMs = this.#clock();
+    const queues: string[] = [];
+    for (const id of ids) {
+      const row = this.#jobs.get(id);
+      if (row === undefined || !waits(row) || liesAside(row) || row.scheduledAtMs <= nowMs) continue;
+      if (this.#transactions.lockerOfRow(id) !== undefined) continue;
+      this.#jobs.put({ ...row, scheduledAtMs: nowMs });
+      queues.push(row.queue);
+    }
+    return Promise.resolve(queues);
+  }
+
   /** Which of these jobs have ended, and which are not there. */
   finals(ids: readonly JobId[]): Promise<Finals> {
     const ended: Final[] = [];

@@ -40,6 +40,7 @@ import type { Tx } from "../../ports/tx.ts";
 import type { StoredUpkeep, UpkeepReport } from "../../ports/upkeep.ts";
 import { findAside } from "./aside.ts";
 import { AWAKE_PAUSE_MS, AwakeMarks } from "./awake.ts";
+import { bringForward } from "./bring_forward.ts";
 import { cancelJob } from "./cancel.ts";
 import { Contact } from "./contact.ts";
 import { Claimer } from "./claim.ts";
@@ -445,6 +446,11 @@ export class PostgresStore implements Store {
   /** Puts a job back in line. Returns its queue. */
   async retry(id: JobId): Promise<string> {
     return await retryJob(this.#patient, id);
+  }
+
+  /** Makes jobs that wait due now. */
+  async bringForward(ids: readonly JobId[]): Promise<string[]> {
+    return await bringForward(this.database, ids);
   }
 
   /** Which of these jobs have ended, and which are not there. */

@@ -59,7 +59,12 @@ export class Attempts {
         );
       }
       return {
-        result: { type: "fault", error: `it could not be sent: ${error}` },
+        // What stands in the log of deliveries an owner may see.
+        result: {
+          type: "fault",
+          error: "it could not be sent, for which its endpoint is not to blame",
+          detail: error,
+        },
         facts: { status: null, durationMs: 0, answer: null },
       };
     }
@@ -95,7 +100,7 @@ export class Attempts {
       throw new Error(output.message);
     }
     return {
-      result: ofOutput(output, nowMs + output.durationMs, settings.retryAfterMs),
+      result: ofOutput(output, nowMs + output.durationMs, settings),
       facts: factsOf(output),
     };
   }

@@ -1,15 +1,18 @@
-import { discard, type Handler, type JobContext, type Json } from "../../ports/mod.ts";
-import type { AttemptFacts, Result } from "./_classify.ts";
+import { discard, type Handler, type JobContext, type Json, snooze } from "../../ports/mod.ts";
+import { bringAllForward } from "./_bring_forward.ts";
 import { deliverInOrder } from "./_deliver_in_order.ts";
-import type { DeliveryKey, LoadedDelivery } from "./_delivery.ts";
-import { occupiedMs } from "./_endpoint_health.ts";
-import { type DeliverTools, end, GONE, keyOnly, later, ofEndpoint, tellHealth } from "./_delivery_ends.ts";
+import { type DeliveryKey, dueInMs, type LoadedDelivery } from "./_delivery.ts";
+import { type DeliverTools, end, GONE, ofEndpoint, putBack, spread } from "./_delivery_ends.ts";
+import { DISABLED_BY_HAND } from "./_endpoints.ts";
+import { occupiedMs, type Recovery } from "./_endpoint_health.ts";
+import { type Made, makeDelivery } from "./_make_delivery.ts";
 import { TEST_REPLAY } from "./_test_message.ts";
-import { delayMs, faultDelayMs } from "./settings.ts";
 
+/** Before this much of its time a delivery may come to try its endpoint. */
+const EARLY_SHARE = 0.8;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
-/** The handler of `webhook.deliver`. */
+/** The handler of `webhook.deliver`. Attempts are counted on the delivery: its job only comes when it may go. */
 export function deliverHandler(tools: DeliverTools): Handler {
   return async (args, ctx) => {
     const key = keyOf(args);
@@ -23,12 +26,11 @@ export function deliverHandler(tools: DeliverTools): Handler {
       throw discard(ofEndpoint(key, delivery.reason ?? "it was discarded"));
     }
     if (!delivery.endpoint.isEnabled) {
-      throw await end(
-        tools,
-        delivery,
-        null,
-        `the endpoint is disabled: ${delivery.endpoint.disabledReason ?? "by hand"}`,
-      );
+      const why = delivery.endpoint.disabledReason ?? DISABLED_BY_HAND;
+      throw await end(tools, delivery, {
+        reason: `the endpoint is disabled: ${why}`,
+        isByHand: why === DISABLED_BY_HAND,
+      });
     }
     if (delivery.endpoint.isOrdered && delivery.replay !== TEST_REPLAY) {
       return await deliverInOrder(tools, delivery, ctx);
@@ -37,83 +39,94 @@ export function deliverHandler(tools: DeliverTools): Handler {
   };
 }
 
-async function deliverByItself(
-  tools: DeliverTools,
-  delivery: LoadedDelivery,
-  ctx: JobContext,
-): Promise<Json> {
+async function deliverByItself(tools: DeliverTools, own: LoadedDelivery, ctx: JobContext): Promise<Json> {
   const { turns, health, settings } = tools;
-  const { endpointId, endpoint } = delivery;
+  const { endpointId } = own;
   // A person who sends a test wants to know now.
-  const isProbe = endpoint.isFailing && endpoint.pauseMs !== null && delivery.replay !== TEST_REPLAY;
-  if (isProbe && endpoint.pauseMs! > 0) {
-    throw await later(tools, delivery, health.backInMs(endpointId, endpoint.pauseMs!));
-  }
+  const isTest = own.replay === TEST_REPLAY;
+  const isProbe = !isTest && goesAsProbe(own);
+  const waitMs = isTest ? dueInMs(own) : waitMsOf(tools, own, isProbe);
+  if (waitMs > 0) throw await putBack(tools, own, waitMs);
   const turn = await turns.take(endpointId, settings.inFlight);
-  if (turn.type === "later") throw await later(tools, delivery, turn.inMs);
+  if (turn.type === "later") throw await putBack(tools, own, turn.inMs);
+  let tried: Tried = { made: 0, recovery: null };
   let tookMs: number | null = null;
   try {
     // It may have begun to fail while this one waited for its turn.
-    const pauseMs = isProbe || delivery.replay === TEST_REPLAY
-      ? 0
-      : health.pauseMs(endpointId, delivery.loadedAt);
-    if (pauseMs > 0) throw await later(tools, delivery, health.backInMs(endpointId, pauseMs));
-    const lease = isProbe ? await health.lease(endpointId) : null;
-    if (lease !== null && !("renew" in lease)) {
-      throw await later(tools, delivery, health.backInMs(endpointId, occupiedMs(settings, lease)));
-    }
-    try {
-      const began = performance.now();
-      const { result, facts } = await tools.attempts.make(delivery, ctx.attempt, ctx);
-      tookMs = performance.now() - began;
-      return await settle(tools, delivery, result, facts, ctx);
-    } finally {
-      await lease?.giveBack();
-    }
+    const backMs = isProbe || isTest ? null : health.pausedSince(endpointId, own.askedAt);
+    if (backMs !== null) throw await putBack(tools, own, backMs);
+    const began = performance.now();
+    tried = isProbe ? await probe(tools, own, ctx) : asTried(await makeDelivery(tools, own, ctx));
+    if (typeof tried.made !== "number") tookMs = performance.now() - began;
   } finally {
     turn.leave(tookMs);
   }
+  if (tried.recovery !== null) await bringAllForward(tools, endpointId, tried.recovery, ctx.signal);
+  if (typeof tried.made === "number") throw await putBack(tools, own, tried.made);
+  return conclude(tools, own, tried.made);
 }
 
-async function settle(
-  tools: DeliverTools,
-  delivery: LoadedDelivery,
-  result: Result,
-  facts: AttemptFacts,
-  ctx: JobContext,
-): Promise<Json> {
-  const { health, settings, deliveries } = tools;
-  const { attempt } = ctx;
-  await tellHealth(health, delivery, result);
-  if (result.type === "delivered") {
-    await deliveries.write({
-      ...keyOnly(delivery),
-      state: "delivered",
-      reason: null,
-      attempts: attempt,
-      entry: { ...facts, attempt, error: null },
-    });
-    return { delivered: true };
+/** What came of a turn. */
+interface Tried {
+  /** What became of the own delivery; or in how many ms it is to come back. */
+  readonly made: Made | number;
+  /** What the endpoint was before if it works again. */
+  readonly recovery: Recovery | null;
+}
+
+function asTried(made: Made): Tried {
+  return { made, recovery: made.type === "delivered" ? made.recovery : null };
+}
+
+/** Whether it may only go to try its endpoint: because all wait, or it has failed and its time has not come. */
+function goesAsProbe(delivery: LoadedDelivery): boolean {
+  const { endpoint: { isFailing, isPaused }, waitCause } = delivery;
+  const isDue = dueInMs(delivery) === 0;
+  return isFailing && (isPaused || !isDue) && (isDue || waitCause !== "asked");
+}
+
+/** How long a delivery waits that has come, in ms; 0 when it may go. */
+function waitMsOf({ health, settings }: DeliverTools, delivery: LoadedDelivery, isProbe: boolean): number {
+  const { endpointId, endpoint: { isPaused, pauseMs }, waitCause, lastTry, loadedAt } = delivery;
+  const dueMs = dueInMs(delivery);
+  if (isProbe) {
+    const backMs = pauseMs !== null && pauseMs > 0 ? health.backInMs(endpointId, pauseMs) : 0;
+    return isPaused ? backMs : Math.min(backMs, dueMs);
   }
-  const isTest = delivery.replay === TEST_REPLAY;
-  const isLast = isTest ? result.type !== "later" : result.type === "retry" && attempt >= ctx.maxAttempts;
-  const made = { ...facts, attempt, error: result.error };
-  if (result.type === "discard" || isLast) throw await end(tools, delivery, made, result.error);
-  if (result.type === "later") {
-    // The later of our schedule and what was asked, so that an answer can't make a hot loop.
-    throw await later(tools, delivery, Math.max(result.askedMs, delayMs(settings, attempt)), made);
+  // One that the receiver put off waits as it asked. Another one was brought forward: not too soon after its last try.
+  if (waitCause === "asked" || lastTry === null) return dueMs;
+  const agoMs = lastTry.agoMs + performance.now() - loadedAt;
+  return Math.min(dueMs, Math.max(0, settings.probeMs - agoMs));
+}
+
+/** Tries a failing endpoint, with whichever of its deliveries shows best whether it works again. */
+async function probe(tools: DeliverTools, own: LoadedDelivery, ctx: JobContext): Promise<Tried> {
+  const { deliveries, health, settings, underWay } = tools;
+  const { endpointId } = own;
+  const back = (ms: number): Tried => ({ made: ms, recovery: null });
+  const lease = await health.lease(endpointId);
+  if (!("renew" in lease)) return back(health.backInMs(endpointId, occupiedMs(settings, lease)));
+  try {
+    const chosen = await deliveries.probe(endpointId, underWay);
+    if (chosen === null) return back(settings.scheduleMs[0]! / 10);
+    const tried = asTried(await makeDelivery(tools, chosen, ctx));
+    if (chosen.seq === own.seq) return tried;
+    const { made, recovery } = tried;
+    const probeMs = typeof made !== "number" && made.type === "waits" ? made.probeMs : null;
+    return { made: probeMs === null ? 0 : health.backInMs(endpointId, probeMs), recovery };
+  } finally {
+    await lease.giveBack();
   }
-  if (result.type === "fault") {
-    throw await later(tools, delivery, faultDelayMs(settings, delivery.ageMs), made);
-  }
-  await deliveries.write({
-    ...keyOnly(delivery),
-    state: "waiting",
-    reason: null,
-    attempts: attempt,
-    entry: made,
-  });
-  throw new Error(ofEndpoint(delivery, result.error));
+}
+
+/** The end of a job by what became of its delivery. */
+function conclude({ health }: DeliverTools, { endpointId }: LoadedDelivery, made: Made): Json {
+  if (made.type === "delivered") return { delivered: true };
+  if (made.type === "discarded") throw made.error;
+  const { dueMs, probeMs } = made;
+  // What is due about when the endpoint may be tried need not come before.
+  if (probeMs === null || probeMs > dueMs * EARLY_SHARE) throw snooze(spread(dueMs));
+  throw snooze(spread(Math.min(dueMs, health.backInMs(endpointId, probeMs))));
 }
 
 function keyOf(args: Json): DeliveryKey {

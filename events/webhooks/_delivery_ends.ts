@@ -1,8 +1,8 @@
-import { discard, snooze } from "../../ports/mod.ts";
+import { discard, type Inspector, type Log, snooze } from "../../ports/mod.ts";
 import type { Attempts } from "./_attempt.ts";
-import type { Result } from "./_classify.ts";
 import type { Deliveries, DeliveryEntry, DeliveryKey, LoadedDelivery } from "./_delivery.ts";
 import type { EndpointHealth } from "./_endpoint_health.ts";
+import { TEST_REPLAY } from "./_test_message.ts";
 import type { Turns } from "./_turns.ts";
 import type { WebhookSettings } from "./settings.ts";
 
@@ -21,74 +21,73 @@ export interface DeliverTools {
   readonly health: EndpointHealth;
   /** Bounds what is under way. */
   readonly turns: Turns;
+  /** Brings jobs forward. */
+  readonly inspector: Pick<Inspector, "bringForward">;
+  /** The numbers of the deliveries that are under way in this process. */
+  readonly underWay: Set<string>;
   /** Times and bounds. */
   readonly settings: WebhookSettings;
+  /** For what goes wrong. */
+  readonly log: Log;
 }
 
-/** What an attempt says of its endpoint. */
-export async function tellHealth(
-  health: EndpointHealth,
-  { endpointId, endpoint }: LoadedDelivery,
-  result: Result,
-): Promise<void> {
-  const attempted = { endpointId, url: endpoint.url };
-  switch (result.type) {
-    case "delivered":
-      if (endpoint.isFailing) await health.succeeded(attempted);
-      break;
-    case "retry":
-      await health.failed(attempted, true, 0);
-      break;
-    case "later":
-      await health.failed(attempted, true, result.askedMs);
-      break;
-    case "fault":
-      break;
-    case "discard":
-      // It answers, so the others need not wait; but it is no success either.
-      if (result.isGone) await health.disable(attempted, result.error);
-      else await health.failed(attempted, false, 0);
-      break;
-  }
+/** How a delivery ends that was not made. */
+export interface Discarded {
+  /** Why, for whoever may see the delivery. */
+  readonly reason: string;
+  /** Why, for whoever may see its job. Default the same. */
+  readonly detail?: string;
+  /** The last attempt; null when none was made. */
+  readonly entry?: DeliveryEntry["entry"];
+  /** How many attempts were spent. Default as many as before. */
+  readonly attempts?: number;
+  /** Whether a person did it. Default false. */
+  readonly isByHand?: boolean;
 }
 
 /** Puts a delivery back, for a little longer than asked so that many do not come back together. Ends what is too old. */
-export async function later(
-  tools: DeliverTools,
-  delivery: LoadedDelivery,
-  ms: number,
-  made: DeliveryEntry["entry"] = null,
-): Promise<Error> {
-  const { giveUpAfterMs } = tools.settings;
-  if (delivery.ageMs > giveUpAfterMs) {
-    const last = made?.error ?? null;
-    const within = `it could not be delivered within ${Math.round(giveUpAfterMs / 1000)} s`;
-    const reason = last === null ? within : `${within}: ${last}`;
-    return await end(tools, delivery, made, reason, delivery.attempts);
-  }
-  if (made !== null) {
-    await tools.deliveries.write({
-      ...keyOnly(delivery),
-      state: "waiting",
-      reason: null,
-      attempts: delivery.attempts,
-      entry: made,
-    });
-  }
-  return snooze(ms + Math.random() * Math.min(ms / 4, SPREAD_MS_MAX));
+export async function putBack(tools: DeliverTools, delivery: LoadedDelivery, ms: number): Promise<Error> {
+  if (isTooOld(tools, delivery)) return await end(tools, delivery, { reason: tooOld(tools) });
+  return snooze(spread(ms));
 }
 
-/** Ends a delivery for good. The attempt that was made counts, unless it is said how many do. */
+/** A little longer, so that many do not come back together. */
+export function spread(ms: number): number {
+  return ms + Math.random() * Math.min(ms / 4, SPREAD_MS_MAX);
+}
+
+/** Whether a delivery has waited for so long that it is given up. */
+export function isTooOld({ settings }: DeliverTools, { ageMs }: LoadedDelivery): boolean {
+  return ageMs > settings.giveUpAfterMs;
+}
+
+/** Why what is too old is given up. */
+export function tooOld({ settings }: DeliverTools): string {
+  return `it could not be delivered within ${Math.round(settings.giveUpAfterMs / 1000)} s`;
+}
+
+/** Ends a delivery for good. Resolves to what ends its job. */
 export async function end(
   tools: DeliverTools,
   delivery: LoadedDelivery,
-  made: DeliveryEntry["entry"],
-  reason: string,
-  attempts: number = made?.attempt ?? delivery.attempts,
+  { reason, detail = reason, entry = null, attempts = delivery.attempts, isByHand = false }: Discarded,
 ): Promise<Error> {
-  await tools.deliveries.write({ ...keyOnly(delivery), state: "discarded", reason, attempts, entry: made });
-  return discard(ofEndpoint(delivery, reason));
+  await tools.deliveries.write({
+    ...keyOnly(delivery),
+    ...ENDED,
+    state: "discarded",
+    reason,
+    attempts,
+    heldMs: delivery.heldMs,
+    // Whoever sends a test looks at what becomes of it.
+    isGivenUp: !isByHand && delivery.replay !== TEST_REPLAY,
+    entry,
+  });
+  return discard(ofEndpoint(delivery, detail));
 }
+
+/** Of a delivery that does not wait any more. */
+export const ENDED = { dueMs: null, waitCause: null, isGivenUp: false } as const;
 
 /** For the log and the errors of jobs: there, nothing else tells which endpoint it was. Never its URL, which may be secret. */
 export function ofEndpoint({ endpointId }: DeliveryKey, text: string): string {

@@ -1,4 +1,6 @@
 import type { Database, Log, TxRow } from "../../ports/mod.ts";
+import { Answers, type Sign } from "./_answers.ts";
+import type { LoadedDelivery } from "./_delivery.ts";
 import type { WebhookSettings } from "./settings.ts";
 
 /**
@@ -54,21 +56,29 @@ const GIVE_BACK = `
   returning id`;
 
 const SUCCEEDED = `
-  update {schema}.webhook_endpoint
-  set failing_since = null, failures = 0, next_probe_at = null
-  where id in ${FREE} and url = $2::text and failing_since is not null
-  returning id`;
+  with before as (
+    select id, paused
+    from {schema}.webhook_endpoint
+    where id = $1::text::uuid and url = $2::text and failing_since is not null
+    for no key update skip locked
+  )
+  update {schema}.webhook_endpoint as endpoint
+  set failing_since = null, failures = 0, next_probe_at = null, paused = false
+  from before
+  where endpoint.id = before.id
+  returning before.paused as was_paused`;
 
 /**
- * Failures that come while the endpoint pauses already were under way before: they count as one. The pause doubles with
- * each probe that fails.
+ * Failures that come before the next probe already were under way, or were due anyway: they count as one. The pause doubles
+ * with each probe that fails, and begins anew with the failure by which all deliveries begin to wait.
  */
 const FAILED = `
   with before as (
     select
-      id, enabled, failures,
+      id, enabled, paused, failures,
       least(coalesce(failing_since, clock_timestamp()), clock_timestamp()) as failing_since,
-      next_probe_at > clock_timestamp() is true as pauses
+      next_probe_at > clock_timestamp() is true as waits,
+      $2::text::boolean and not paused as begins_to_pause
     from {schema}.webhook_endpoint
     where id = $1::text::uuid and url = $7::text
     for no key update skip locked
@@ -76,14 +86,21 @@ const FAILED = `
   update {schema}.webhook_endpoint as endpoint
   set
     failing_since = before.failing_since,
-    failures = case when before.pauses then before.failures else before.failures + 1 end,
-    next_probe_at = case when $2::text::boolean then greatest(
-      endpoint.next_probe_at,
-      case when not before.pauses then
-        clock_timestamp() + least($4::float8, $3::float8 * 2 ^ least(before.failures, 30)) * interval '1 ms'
+    paused = before.paused or before.begins_to_pause,
+    failures = case
+      when before.begins_to_pause then 1
+      when before.waits then before.failures
+      else before.failures + 1
+    end,
+    next_probe_at = greatest(
+      case
+        when before.begins_to_pause then clock_timestamp() + $3::float8 * interval '1 ms'
+        when before.waits then endpoint.next_probe_at
+        else clock_timestamp()
+          + least($4::float8, $3::float8 * 2 ^ least(before.failures, 30)) * interval '1 ms'
       end,
       clock_timestamp() + $5::float8 * interval '1 ms'
-    ) else endpoint.next_probe_at end,
+    ),
     enabled = before.enabled and before.failing_since > clock_timestamp() - $6::float8 * interval '1 ms',
     disabled_reason = case
       when before.enabled and before.failing_since <= clock_timestamp() - $6::float8 * interval '1 ms'
@@ -94,7 +111,7 @@ const FAILED = `
   where endpoint.id = before.id
   returning
     before.enabled and not endpoint.enabled as was_disabled,
-    endpoint.disabled_reason,
+    endpoint.disabled_reason, endpoint.paused,
     extract(epoch from endpoint.next_probe_at - clock_timestamp())::float8 * 1000 as pause_ms`;
 
 const STATE = `
@@ -146,20 +163,35 @@ export function occupiedMs({ scheduleMs }: WebhookSettings, { pauseMs, busyMs }:
   return Math.max(pauseMs, Math.min(busyMs, scheduleMs[0]!), scheduleMs[0]! / 10);
 }
 
-/** Where an attempt went. What the old URL of an endpoint answers says nothing of the new one. */
-export interface Attempted {
-  /** The endpoint. */
-  readonly endpointId: string;
-  /** Its URL, as it was for this attempt. */
-  readonly url: string;
+/** What an endpoint that works again was before: all of its deliveries waited, or only those that had failed. */
+export type Recovery = "paused" | "failing";
+
+/** What a failed attempt says of its endpoint. */
+export interface Failure {
+  /** How it failed; null where that says nothing of the other deliveries. */
+  readonly sign: Exclude<Sign, "well"> | null;
+  /** Whether the delivery has itself to blame. */
+  readonly isOwn: boolean;
+  /** For how long the receiver asked the line to wait, in ms; 0 where it is no line, or did not ask. */
+  readonly askedMs: number;
 }
+
+/** The first pause of an endpoint that answers, in ms: it may be that only what came first was bad. */
+const REFUSED_PAUSE_MS = 100;
+/** A backlog that a pause has sent away comes back over so long, in ms, should nobody bring it forward. */
+const BACK_MS = 5 * 60_000;
 
 /** Knows how endpoints are: failing, pausing, busy, disabled. */
 export class EndpointHealth {
   readonly #database: Database;
   readonly #settings: WebhookSettings;
   readonly #log: Log;
-  readonly #paused = new Map<string, { readonly until: number; readonly seenAt: number }>();
+  readonly #answers = new Answers();
+  /** The endpoints that this process has seen fail; `until` is when the next probe may be made. */
+  readonly #failing = new Map<
+    string,
+    { readonly until: number; readonly seenAt: number; readonly isPaused: boolean }
+  >();
   readonly #sentAway = new Map<string, { until: number; count: number }>();
 
   /** On this database. */
@@ -201,15 +233,14 @@ export class EndpointHealth {
   }
 
   /**
-   * For how long an endpoint pauses, in ms, as far as this process has seen it fail since a moment by `performance.now()`;
-   * 0 when it does not. Of what was before, the endpoint's row tells, and whether a person has enabled it again since.
+   * When deliveries to an endpoint come back that have begun to wait for it since a moment by `performance.now()`, in ms, as
+   * far as this process has seen it fail; null when they need not wait. Of what was before, the endpoint's row tells, and
+   * whether a person has enabled it again since.
    */
-  pauseMs(endpointId: string, since: number): number {
-    const paused = this.#paused.get(endpointId);
-    if (paused === undefined) return 0;
-    const leftMs = paused.until - performance.now();
-    if (leftMs <= 0) this.#paused.delete(endpointId);
-    return paused.seenAt < since ? 0 : Math.max(0, leftMs);
+  pausedSince(endpointId: string, since: number): number | null {
+    const failing = this.#failing.get(endpointId);
+    if (failing === undefined || !failing.isPaused || failing.seenAt < since) return null;
+    return this.backInMs(endpointId, Math.max(0, failing.until - performance.now()));
   }
 
   /**
@@ -225,7 +256,7 @@ export class EndpointHealth {
       this.#sentAway.set(endpointId, sent);
     }
     sent.count++;
-    return sent.count <= this.#settings.inFlight ? pauseMs : pauseMs + Math.random() * this.#settings.probeMs;
+    return sent.count <= this.#settings.inFlight ? pauseMs : pauseMs + Math.random() * BACK_MS;
   }
 
   get #pauseMsMax(): number {
@@ -250,25 +281,46 @@ export class EndpointHealth {
     return rows.length > 0;
   }
 
-  /** A delivery went well: the endpoint fails no longer. */
-  async succeeded({ endpointId, url }: Attempted): Promise<void> {
-    this.#paused.delete(endpointId);
+  /** Whether a delivery that was answered badly has itself to blame: others were answered well since it failed before. */
+  hasItselfToBlame(delivery: LoadedDelivery): boolean {
+    const { seq, waitCause, lastTry, loadedAt } = delivery;
+    if (waitCause === "own") return true;
+    return lastTry !== null && this.#answers.wasWellSince(placeOf(delivery), seq, loadedAt - lastTry.agoMs);
+  }
+
+  /** A delivery went well. Resolves to what the endpoint was before if it had failed, and works again; else to null. */
+  async succeeded(delivery: LoadedDelivery): Promise<Recovery | null> {
+    const { endpointId, seq, endpoint: { url, isFailing } } = delivery;
+    this.#answers.note(placeOf(delivery), seq, "well");
+    if (!this.#failing.delete(endpointId) && !isFailing) return null;
+    this.#answers.forgive(placeOf(delivery));
     const row = await whileHeld(
       () => this.#database.query(SUCCEEDED, [endpointId, url]),
       async () => (await this.#state(endpointId, url))?.is_failing === true,
       HELD_NOTE_MS,
     );
-    if (row !== undefined) this.#log.info("a webhook endpoint works again", { endpointId });
+    if (row === undefined) return null;
+    this.#log.info("a webhook endpoint works again", { endpointId });
+    return row.was_paused === true ? "paused" : "failing";
   }
 
-  /** A delivery failed. With `pauses` the others wait, at least `askedMs`. Disables the endpoint when it has failed for too long. */
-  async failed({ endpointId, url }: Attempted, pauses: boolean, askedMs: number): Promise<void> {
+  /**
+   * A delivery failed. Where most do, or it is an ordered endpoint's, the others wait. Disables the endpoint when it has failed
+   * for too long. Resolves to when the next probe may be made, in ms; null where it says nothing of the endpoint.
+   */
+  async failed(delivery: LoadedDelivery, { sign, isOwn, askedMs }: Failure): Promise<number | null> {
+    const { endpointId, seq, endpoint: { url, isOrdered } } = delivery;
     const { scheduleMs, probeMs, disableAfterMs } = this.#settings;
+    const place = placeOf(delivery);
+    if (sign !== null && !isOwn) this.#answers.note(place, seq, sign);
+    const isDown = sign !== null && (isOrdered || this.#answers.isDown(place));
+    if (sign !== "silent" && !isDown && (isOwn || this.#answers.isWell(place, seq))) return null;
+    const firstMs = sign === "refused" && isDown && !isOrdered ? REFUSED_PAUSE_MS : scheduleMs[0]!;
     const note = () =>
       this.#database.query(FAILED, [
         endpointId,
-        String(pauses),
-        Math.min(scheduleMs[0]!, probeMs),
+        String(isDown),
+        Math.min(firstMs, probeMs),
         probeMs,
         askedMs,
         disableAfterMs,
@@ -276,16 +328,16 @@ export class EndpointHealth {
       ]);
     const isThere = async () => await this.#state(endpointId, url) !== undefined;
     const row = await whileHeld(note, isThere, HELD_NOTE_MS);
-    if (typeof row?.pause_ms === "number") {
-      const now = performance.now();
-      if (this.#paused.size >= REMEMBERED_MAX) this.#paused.clear();
-      this.#paused.set(endpointId, { until: now + row.pause_ms, seenAt: now });
-    }
     if (row?.was_disabled === true) this.#tell(endpointId, String(row.disabled_reason));
+    if (typeof row?.pause_ms !== "number") return null;
+    const now = performance.now();
+    if (this.#failing.size >= REMEMBERED_MAX) this.#failing.clear();
+    this.#failing.set(endpointId, { until: now + row.pause_ms, seenAt: now, isPaused: row.paused === true });
+    return Math.max(0, row.pause_ms);
   }
 
   /** Nothing goes there any more, until a person says so. */
-  async disable({ endpointId, url }: Attempted, reason: string): Promise<void> {
+  async disable({ endpointId, endpoint: { url } }: LoadedDelivery, reason: string): Promise<void> {
     const row = await whileHeld(
       () => this.#database.query(DISABLE, [endpointId, reason, url]),
       async () => (await this.#state(endpointId, url))?.enabled === true,
@@ -304,6 +356,11 @@ export class EndpointHealth {
       { endpointId, reason },
     );
   }
+}
+
+/** What the old URL of an endpoint answers says nothing of the new one. */
+function placeOf({ endpointId, endpoint: { url } }: LoadedDelivery): string {
+  return `${endpointId} ${url}`;
 }
 
 /**

@@ -5,7 +5,7 @@ const ISO = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
 
 /** What is read of an endpoint. No secret, sealed or not, is among it. */
 export const ENDPOINT_COLUMNS: string = `
-    id::text, url, description, owner_id, event_types::text, signature, public_key, ordered, enabled, disabled_reason,
+    id::text, url, description, owner_id, event_types::text, signature, public_key, ordered, enabled, disabled_reason, paused,
     to_char(failing_since at time zone 'UTC', ${ISO}) as failing_since,
     to_char(next_probe_at at time zone 'UTC', ${ISO}) as next_probe_at,
     to_char(created_at at time zone 'UTC', ${ISO}) as created_at,
@@ -29,6 +29,7 @@ export function endpointOf(row: TxRow): Endpoint {
     enabled: row.enabled === true,
     disabledReason: text(row.disabled_reason),
     failingSince: text(row.failing_since),
+    paused: row.paused === true,
     nextProbeAt: text(row.next_probe_at),
     rotationEndsAt: text(row.rotation_ends_at),
     createdAt: String(row.created_at),

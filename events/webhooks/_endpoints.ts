@@ -78,7 +78,8 @@ const UPDATE = `
     end,
     failing_since = case when given.enabled or given.url <> endpoint.url then null else endpoint.failing_since end,
     failures = case when given.enabled or given.url <> endpoint.url then 0 else endpoint.failures end,
-    next_probe_at = case when given.enabled or given.url <> endpoint.url then null else endpoint.next_probe_at end
+    next_probe_at = case when given.enabled or given.url <> endpoint.url then null else endpoint.next_probe_at end,
+    paused = case when given.enabled or given.url <> endpoint.url then false else endpoint.paused end
   from json_to_record($3::text::json) as given (
     url text, description text, event_types jsonb, ordered boolean, enabled boolean
   )
@@ -146,6 +147,9 @@ const DELIVERIES = `
   order by delivery.seq desc
   limit $4::int`;
 
+/** Why an endpoint is disabled that a person has disabled, as {@linkcode UPDATE} writes it. */
+export const DISABLED_BY_HAND = "disabled by hand";
+
 /** What an owner's id is, for messages. */
 export const OWNER_EXPECTED: string = `an owner's id, a text of 1 to ${TEXT_LENGTH_MAX} characters`;
 
@@ -170,6 +174,11 @@ export class Endpoints {
   /** With these. */
   constructor(options: EndpointsOptions) {
     this.#options = options;
+  }
+
+  /** Whose endpoints are seen and changed; null for everybody's. */
+  get ownerId(): string | null {
+    return this.#options.ownerId;
   }
 
   /** The same, which sees and changes those of one owner alone. */

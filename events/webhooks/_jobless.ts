@@ -8,6 +8,7 @@ import {
 } from "../../ports/mod.ts";
 import { inHalves } from "../../ports/in_halves.ts";
 import { isOutage } from "../_outage.ts";
+import { TEST_REPLAY } from "./_test_message.ts";
 
 /** The name of the periodic that ends deliveries whose job has ended without them. */
 export const JOBLESS_PERIODIC = "webhooks.jobless";
@@ -31,10 +32,12 @@ const WAITING = `
 /** One that was put in line again meanwhile, has another job by now, or is held by somebody stays as it is. */
 const END = `
   update {schema}.webhook_delivery as delivery
-  set state = 'discarded', reason = free.reason, ended_at = clock_timestamp()
+  set
+    state = 'discarded', reason = free.reason, given_up = free.given_up, due_at = null, wait_cause = null,
+    ended_at = clock_timestamp()
   from (
-    select delivery.seq, given.reason
-    from json_to_recordset($1::text::json) as given (seq bigint, job_id text, reason text)
+    select delivery.seq, given.reason, given.given_up and delivery.replay <> $2::text as given_up
+    from json_to_recordset($1::text::json) as given (seq bigint, job_id text, reason text, given_up boolean)
     join {schema}.webhook_delivery as delivery using (seq, job_id)
     where delivery.state = 'waiting'
       and delivery.queued_at
@@ -44,6 +47,13 @@ const END = `
   ) as free
   where delivery.seq = free.seq
   returning delivery.seq`;
+
+interface End {
+  readonly seq: string;
+  readonly job_id: string;
+  readonly reason: string;
+  readonly given_up: boolean;
+}
 
 interface Waiting {
   readonly seq: string;
@@ -66,7 +76,7 @@ export function joblessHandler(database: Database, inspector: Pick<Inspector, "g
       );
       const { done, refused } = await inHalves(
         ends,
-        async (some) => (await database.query(END, [JSON.stringify(some)])).length,
+        async (some) => (await database.query(END, [JSON.stringify(some), TEST_REPLAY])).length,
       );
       discarded += done;
       for (const { item, error } of refused) {
@@ -86,9 +96,9 @@ export function joblessHandler(database: Database, inspector: Pick<Inspector, "g
 async function endsOf(
   inspector: Pick<Inspector, "get">,
   waiting: readonly Waiting[],
-): Promise<{ seq: string; job_id: string; reason: string }[]> {
+): Promise<End[]> {
   const left = [...waiting];
-  const ends: { seq: string; job_id: string; reason: string }[] = [];
+  const ends: End[] = [];
   const work = async (): Promise<void> => {
     for (let each = left.shift(); each !== undefined; each = left.shift()) {
       // A job that can't be read is no job that has ended.
@@ -97,10 +107,11 @@ async function endsOf(
       });
       if (job === undefined) continue;
       if (job !== null && !isFinal(job.state)) continue;
-      const error = job?.errors.at(-1)?.message;
       const how = job === null ? "is gone" : `was ${job.state}`;
-      const reason = `its job ${how} before it was delivered${error === undefined ? "" : `: ${error}`}`;
-      ends.push({ seq: each.seq, job_id: each.jobId, reason });
+      // What the job's errors say is not for whoever may see the delivery.
+      const reason = `its job ${how} before it was delivered`;
+      // What was cancelled was a person's doing.
+      ends.push({ seq: each.seq, job_id: each.jobId, reason, given_up: job?.state !== "cancelled" });
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));

@@ -6,10 +6,13 @@ import {
   type Json,
   type Parts,
 } from "../../ports/mod.ts";
+import { bringForward } from "./_bring_forward.ts";
+import { Deliveries } from "./_delivery.ts";
 import { checkDeliveryId, type Endpoints } from "./_endpoints.ts";
 import { queueDeliveries } from "./_queue_deliveries.ts";
 import { redeliver } from "./_redeliver.ts";
 import { REPLAY_KIND } from "./_replay.ts";
+import { skip } from "./_skip.ts";
 import { insertTestMessage, TEST_REPLAY } from "./_test_message.ts";
 import {
   type Delivery,
@@ -30,6 +33,8 @@ import type { OwnerWebhooks } from "./owner_webhooks.ts";
 const REPLAY_KEYS = ["since", "until", "limit"];
 const REPLAY_DEFAULT = 10_000;
 const REPLAY_MAX = 100_000;
+/** So many jobs come when the line of an endpoint goes on. */
+const SKIPPED_TO = 8;
 
 /** The operations on endpoints: on those of one owner, or on all. Each looks an endpoint up through what it may see. */
 export class Operations {
@@ -59,8 +64,11 @@ export class Operations {
     return this.#endpoints.create(draft);
   }
 
-  update(id: string, changes: EndpointChanges): Promise<Endpoint> {
-    return this.#endpoints.update(id, changes);
+  async update(id: string, changes: EndpointChanges): Promise<Endpoint> {
+    const endpoint = await this.#endpoints.update(id, changes);
+    // It starts afresh: what waits for its next try need not.
+    if (changes.enabled === true || changes.url !== undefined) await this.#bringForward(id);
+    return endpoint;
   }
 
   delete(id: string): Promise<void> {
@@ -92,6 +100,14 @@ export class Operations {
     return await redeliver(this.#parts, id, deliveryId ?? null);
   }
 
+  async skip(deliveryId: string): Promise<void> {
+    checkDeliveryId("deliveryId", deliveryId);
+    await this.#bringForward(
+      await skip(this.#parts.database, deliveryId, this.#endpoints.ownerId),
+      SKIPPED_TO,
+    );
+  }
+
   async replay(id: string, request: ReplayRequest): Promise<ReplayStarted> {
     checkKeys("a replay", request, REPLAY_KEYS);
     const { since, until, limit = REPLAY_DEFAULT } = request;
@@ -116,6 +132,12 @@ export class Operations {
 
   eventTypes(): readonly EventType[] {
     return exposedTypes(this.#parts);
+  }
+
+  async #bringForward(endpointId: string, most?: number): Promise<void> {
+    const { database, inspector, log } = this.#parts;
+    const options = most === undefined ? {} : { most };
+    await bringForward({ deliveries: new Deliveries(database), inspector, log }, endpointId, options);
   }
 }
 

@@ -9,16 +9,21 @@ import {
 } from "../../ports/mod.ts";
 import { DELIVER_KIND, deliverArgs } from "./_queue_deliveries.ts";
 import { TEST_REPLAY } from "./_test_message.ts";
+import { DeliveryHeldError, DeliveryNotFoundError } from "./endpoint.ts";
 import { JOB_MS_MAX } from "./settings.ts";
 
 const STEP = 200;
 const AT_ONCE = 10;
 const LOOK_MS = 100;
+/** So long a record is waited for that another session holds, in ms. No connection waits meanwhile. */
+const HELD_MS_MAX = 5000;
 
 /** Each once, in the order of the line: what is refused again at once must not be put back again. */
 const PUT_BACK = `
   update {schema}.webhook_delivery as delivery
-  set state = 'waiting', reason = null, attempts = 0, ended_at = null, queued_at = clock_timestamp()
+  set
+    state = 'waiting', reason = null, attempts = 0, due_at = null, wait_cause = null, held_ms = 0, given_up = false,
+    ended_at = null, queued_at = clock_timestamp()
   from (
     select seq
     from {schema}.webhook_delivery
@@ -41,10 +46,23 @@ const SET_JOBS = `
   from json_to_recordset($1::text::json) as given (seq bigint, job_id text)
   where delivery.seq = given.seq`;
 
+/** What the receiver put off is due as well: a person has asked for it. */
 const WAITING = `
-  select seq::text, message_id::text, replay, job_id
+  update {schema}.webhook_delivery as delivery
+  set due_at = null, wait_cause = null
+  from (
+    select seq
+    from {schema}.webhook_delivery
+    where endpoint_id = $1::text::uuid and seq = $2::text::bigint and state = 'waiting'
+    for update skip locked
+  ) as waiting
+  where delivery.seq = waiting.seq
+  returning delivery.seq::text, delivery.message_id::text, delivery.replay, delivery.job_id`;
+
+const IS_THERE = `
+  select
   from {schema}.webhook_delivery
-  where endpoint_id = $1::text::uuid and seq = $2::text::bigint and state = 'waiting'`;
+  where endpoint_id = $1::text::uuid and seq = $2::text::bigint`;
 
 const STATE = `
   select state
@@ -64,19 +82,39 @@ export interface RedeliverTools {
 /**
  * Puts what was discarded of an endpoint back in line, tests aside, or one that is named, whatever became of it. What had
  * ended gets a new job, so it has all of its attempts again. Resolves to how many.
+ *
+ * @throws {DeliveryNotFoundError} the endpoint has none that is named so.
+ * @throws {DeliveryHeldError} another session holds its record.
  */
 export async function redeliver(
   tools: RedeliverTools,
   endpointId: string,
   deliveryId: string | null,
 ): Promise<number> {
-  if (deliveryId !== null) {
+  if (deliveryId !== null) return await redeliverOne(tools, endpointId, deliveryId);
+  return await putAllBack(tools, endpointId, null);
+}
+
+async function redeliverOne(tools: RedeliverTools, endpointId: string, deliveryId: string): Promise<number> {
+  for (const until = performance.now() + HELD_MS_MAX;;) {
     const [waiting] = await tools.database.query(WAITING, [endpointId, deliveryId]);
     if (waiting !== undefined) {
       await bringBack(tools, endpointId, waiting);
       return 1;
     }
+    if (await putAllBack(tools, endpointId, deliveryId) > 0) return 1;
+    const isThere = (await tools.database.query(IS_THERE, [endpointId, deliveryId])).length > 0;
+    if (!isThere) throw new DeliveryNotFoundError(deliveryId);
+    if (performance.now() > until) throw new DeliveryHeldError(deliveryId);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
+}
+
+async function putAllBack(
+  tools: RedeliverTools,
+  endpointId: string,
+  deliveryId: string | null,
+): Promise<number> {
   let done = 0;
   for (let after = "0"; true;) {
     const { rows, same } = await tools.database.transaction((tx) =>

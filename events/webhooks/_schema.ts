@@ -70,6 +70,26 @@ const INDEX_ORDERED = `
 -- Every pass of the relay asks whether there is one.
 create index webhook_endpoint_ordered on {schema}.webhook_endpoint (owner_id) where ordered and enabled`;
 
+const COUNT_ON_DELIVERIES = `
+alter table {schema}.webhook_endpoint
+  -- Whether all deliveries wait for a probe, and not only those that have failed.
+  add column paused boolean not null default false;
+alter table {schema}.webhook_delivery
+  -- When the next attempt is due; null when it is.
+  add column due_at timestamptz,
+  -- 'asked' where the receiver put it off, 'own' where it has itself to blame.
+  add column wait_cause text,
+  -- How long it has held up the line of an ordered endpoint while the receiver refused it.
+  add column held_ms float8 not null default 0,
+  -- Whether it was discarded without a person's doing.
+  add column given_up boolean not null default false;
+create index webhook_delivery_given_up on {schema}.webhook_delivery (seq) where given_up`;
+
+const COUNT_ON_JOBS = `
+alter table {schema}.webhook_delivery
+  drop column due_at, drop column wait_cause, drop column held_ms, drop column given_up;
+alter table {schema}.webhook_endpoint drop column paused`;
+
 const STEPS: readonly MigrationStep[] = [
   { version: 1, name: "create webhooks", up: CREATE_WEBHOOKS, down: DROP_WEBHOOKS },
   {
@@ -84,6 +104,7 @@ const STEPS: readonly MigrationStep[] = [
     up: INDEX_ORDERED,
     down: "drop index {schema}.webhook_endpoint_ordered",
   },
+  { version: 4, name: "count attempts on deliveries", up: COUNT_ON_DELIVERIES, down: COUNT_ON_JOBS },
 ];
 
 /** The history of the tables of webhooks. */

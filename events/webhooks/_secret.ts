@@ -27,7 +27,8 @@ export type Secret =
   | { readonly type: "public"; readonly publicKey: Uint8Array<ArrayBuffer> };
 
 /**
- * Takes a secret or key apart. The messages name what is wrong, and never the text.
+ * Takes a secret or key apart. As with the reference, padding may be missing, and base64 without a prefix is a symmetric
+ * secret. The messages name what is wrong, and never the text.
  *
  * @throws {TypeError} it is none.
  */
@@ -35,11 +36,12 @@ export function parseSecret(text: string): Secret {
   if (typeof text !== "string") {
     throw new TypeError(`Cannot use a secret of type ${typeof text}: expected text`);
   }
-  const prefix = [SYMMETRIC_PREFIX, PRIVATE_PREFIX, PUBLIC_PREFIX].find((prefix) => text.startsWith(prefix));
-  if (prefix === undefined) {
-    throw new TypeError("Cannot use a secret: expected one that begins with whsec_, whpk_ or whsk_");
+  const given = [SYMMETRIC_PREFIX, PRIVATE_PREFIX, PUBLIC_PREFIX].find((prefix) => text.startsWith(prefix));
+  const prefix = given ?? SYMMETRIC_PREFIX;
+  const bytes = fromBase64(padded(text.slice(given?.length ?? 0)));
+  if (bytes === null && given === undefined) {
+    throw new TypeError("Cannot use a secret: expected base64, after whsec_, whpk_ or whsk_ or by itself");
   }
-  const bytes = fromBase64(text.slice(prefix.length));
   if (bytes === null) throw new TypeError(`Cannot use a ${prefix} secret: what follows is not base64`);
   if (bytes.every((byte) => byte === 0)) {
     throw new TypeError(`Cannot use a ${prefix} secret of nothing but zeros`);
@@ -95,6 +97,10 @@ export async function generateKeyPair(): Promise<{ privateKey: string; publicKey
     privateKey: PRIVATE_PREFIX + toBase64(new Uint8Array([...seed, ...publicKey])),
     publicKey: PUBLIC_PREFIX + toBase64(publicKey),
   };
+}
+
+function padded(base64: string): string {
+  return base64.includes("=") ? base64 : base64.padEnd(Math.ceil(base64.length / 4) * 4, "=");
 }
 
 function importHmac(key: Uint8Array<ArrayBuffer>, use: "sign" | "verify"): Promise<CryptoKey> {

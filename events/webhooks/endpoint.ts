@@ -24,7 +24,9 @@ export interface Endpoint {
   readonly disabledReason: string | null;
   /** Since when nothing but failures came back, ISO 8601; null when the last delivery went well. */
   readonly failingSince: string | null;
-  /** When a failing one is tried next, ISO 8601; null when it is not held back. */
+  /** Whether all of its deliveries wait until it works again, and not only those that have failed. */
+  readonly paused: boolean;
+  /** When a failing one is tried next, ISO 8601; null when it does not fail. */
   readonly nextProbeAt: string | null;
   /** Until when the old secret signs too, ISO 8601; null when there is none. */
   readonly rotationEndsAt: string | null;
@@ -75,7 +77,7 @@ export interface EndpointSecret {
 
 /** One attempt of a delivery. */
 export interface DeliveryAttempt {
-  /** Which try it was. One that the receiver put off has the number of the next one too. */
+  /** Which try it was. One that spent none has the number of the next one too: it was put off, or came before its time. */
   readonly attempt: number;
   /** When it ended, ISO 8601. */
   readonly at: string;
@@ -176,6 +178,48 @@ export class EndpointNotFoundError extends Error {
   constructor(endpointId: string) {
     super(`There is no webhook endpoint ${JSON.stringify(endpointId.slice(0, ID_SHOWN_MAX))}`);
     this.endpointId = endpointId;
+  }
+}
+
+/** There is no delivery of this id, to this endpoint or of this owner; retention may have deleted it. */
+export class DeliveryNotFoundError extends Error {
+  /** The name of the class. */
+  override readonly name = "DeliveryNotFoundError";
+  /** The id that was asked for. */
+  readonly deliveryId: string;
+
+  /** Names the id. */
+  constructor(deliveryId: string) {
+    super(`There is no webhook delivery ${deliveryId} here: it never was, or retention has deleted it`);
+    this.deliveryId = deliveryId;
+  }
+}
+
+/** A delivery was made already, and can't be skipped. */
+export class DeliveryMadeError extends Error {
+  /** The name of the class. */
+  override readonly name = "DeliveryMadeError";
+  /** The delivery. */
+  readonly deliveryId: string;
+
+  /** Names the delivery. */
+  constructor(deliveryId: string) {
+    super(`Cannot skip webhook delivery ${deliveryId}: it was delivered`);
+    this.deliveryId = deliveryId;
+  }
+}
+
+/** Another session holds the record of a delivery. Nothing was changed; try again. */
+export class DeliveryHeldError extends Error {
+  /** The name of the class. */
+  override readonly name = "DeliveryHeldError";
+  /** The delivery. */
+  readonly deliveryId: string;
+
+  /** Names the delivery. */
+  constructor(deliveryId: string) {
+    super(`Cannot change webhook delivery ${deliveryId}: another session holds its record`);
+    this.deliveryId = deliveryId;
   }
 }
 

@@ -75,12 +75,23 @@ export interface OwnerWebhooks {
   deliveries(filter: DeliveryFilter): Promise<Delivery[]>;
 
   /**
-   * As `Webhooks.redeliver`. A delivery to another endpoint is none: it resolves to 0.
+   * As `Webhooks.redeliver`.
    *
    * @throws {EndpointNotFoundError} the owner has none of this id.
    * @throws {EndpointDisabledError} it is disabled.
+   * @throws {DeliveryNotFoundError} the endpoint has no such delivery.
+   * @throws {DeliveryHeldError} another session holds its record.
    */
   redeliver(id: string, deliveryId?: string): Promise<number>;
+
+  /**
+   * As `Webhooks.skip`.
+   *
+   * @throws {DeliveryNotFoundError} no endpoint of the owner has such a delivery.
+   * @throws {DeliveryMadeError} it was delivered.
+   * @throws {DeliveryHeldError} another session holds its record.
+   */
+  skip(deliveryId: string): Promise<void>;
 
   /**
    * As `Webhooks.replay`.

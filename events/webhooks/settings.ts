@@ -17,13 +17,21 @@ export interface WebhookSettings {
   readonly retryAfterMs: number;
   /** How many deliveries to a healthy endpoint are under way at once in one process. */
   readonly inFlight: number;
-  /** The longest pause of an endpoint that fails; the first one is the schedule's first delay, and it doubles. */
+  /** Statuses with which a receiver says that a delivery will never do: it is discarded at once. 300 to 599. */
+  readonly permanentStatuses: readonly number[];
+  /**
+   * The longest pause between two tries of an endpoint that fails, and the shortest between two of a delivery that come before
+   * its schedule. The first pause is the schedule's first delay, or a tenth of a second where most answers are failures; it
+   * doubles.
+   */
   readonly probeMs: number;
   /**
    * How long a delivery to a failing or ordered endpoint keeps others out at most, should its process die. At least 4 s
    * more than `requestMs`: whoever still sends must have it.
    */
   readonly leaseMs: number;
+  /** An ordered endpoint gives up the first of its line once its receiver has answered it 4xx for so long, 408 and 429 aside. */
+  readonly holdMs: number;
   /** After so long without a success an endpoint that fails is disabled. */
   readonly disableAfterMs: number;
   /** So long after its fan-out a delivery that only waits is given up. */
@@ -39,12 +47,20 @@ export const DEFAULT_WEBHOOK_SETTINGS: WebhookSettings = {
   requestMs: 10 * SECOND,
   retryAfterMs: 10 * HOUR,
   inFlight: 8,
-  probeMs: 5 * MINUTE,
+  permanentStatuses: [],
+  probeMs: 30 * SECOND,
   leaseMs: 20 * SECOND,
+  holdMs: HOUR,
   disableAfterMs: 5 * DAY,
   giveUpAfterMs: 7 * DAY,
   retentionMs: 7 * DAY,
 };
+
+/** After so long under way a delivery leaves its slot of the queue, in ms: its endpoint may be one that never answers. */
+export const SLOT_MS: number = 100;
+
+/** So many deliveries go on beside the queue's slots at once in one process. */
+export const BESIDE_MAX: number = 100;
 
 /** How long a name is looked up at most, in ms. */
 export const RESOLVE_MS_MAX: number = 2 * SECOND;
@@ -52,21 +68,23 @@ export const RESOLVE_MS_MAX: number = 2 * SECOND;
 /** How much longer than its request a call of the sending process may take, in ms. */
 export const CALL_EXTRA_MS: number = 2 * SECOND;
 
-/** The limit of a delivery's job, in ms: the request's, with what comes before and after it. */
-export const JOB_MS_MAX: number = 15 * SECOND;
+/** The limit of a delivery's job, in ms: the request's, with what comes before it, and after it when an endpoint works again. */
+export const JOB_MS_MAX: number = 25 * SECOND;
 
-const BOUNDS: { readonly [Name in Exclude<keyof WebhookSettings, "scheduleMs">]: readonly [number, number] } =
-  {
-    maxAttempts: [1, 1000],
-    requestMs: [1, 10 * SECOND],
-    retryAfterMs: [0, DELAY_MS_MAX],
-    inFlight: [1, 1000],
-    probeMs: [1, DELAY_MS_MAX],
-    leaseMs: [1, DELAY_MS_MAX],
-    disableAfterMs: [1, DELAY_MS_MAX],
-    giveUpAfterMs: [1, DELAY_MS_MAX],
-    retentionMs: [0, DELAY_MS_MAX],
-  };
+type Lists = "scheduleMs" | "permanentStatuses";
+
+const BOUNDS: { readonly [Name in Exclude<keyof WebhookSettings, Lists>]: readonly [number, number] } = {
+  maxAttempts: [1, 1000],
+  requestMs: [1, 10 * SECOND],
+  retryAfterMs: [0, DELAY_MS_MAX],
+  inFlight: [1, 1000],
+  probeMs: [1, DELAY_MS_MAX],
+  leaseMs: [1, DELAY_MS_MAX],
+  holdMs: [0, DELAY_MS_MAX],
+  disableAfterMs: [1, DELAY_MS_MAX],
+  giveUpAfterMs: [1, DELAY_MS_MAX],
+  retentionMs: [0, DELAY_MS_MAX],
+};
 
 /**
  * Fills in the defaults.
@@ -84,7 +102,7 @@ export function resolveWebhookSettings(given: Partial<WebhookSettings> = {}): We
     }
     throw new InvalidOptionError(name, value, `${isCount ? "an integer" : "a number"} from ${min} to ${max}`);
   }
-  const { scheduleMs, requestMs, leaseMs } = settings;
+  const { scheduleMs, permanentStatuses, requestMs, leaseMs } = settings;
   const leaseMsMin = RESOLVE_MS_MAX + requestMs + CALL_EXTRA_MS;
   if (leaseMs < leaseMsMin) {
     throw new InvalidOptionError(
@@ -103,6 +121,14 @@ export function resolveWebhookSettings(given: Partial<WebhookSettings> = {}): We
       "scheduleMs",
       scheduleMs,
       `at least one delay in ms, from 0 to ${DELAY_MS_MAX}`,
+    );
+  }
+  const isStatus = (status: number) => Number.isInteger(status) && status >= 300 && status <= 599;
+  if (!Array.isArray(permanentStatuses) || !permanentStatuses.every(isStatus)) {
+    throw new InvalidOptionError(
+      "permanentStatuses",
+      permanentStatuses,
+      "a list of statuses from 300 to 599",
     );
   }
   return settings;

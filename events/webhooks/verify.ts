@@ -36,6 +36,7 @@ import { isMessageId, signedContent } from "./_signed_content.ts";
  * - `unsupported signature`: none of the signatures is of a version that the secrets can verify
  * - `wrong signature`: signed with another secret, or changed on its way
  * - `body too large`: longer than `maxBytes`
+ * - `malformed body`: neither bytes nor text; JSON that was read already can't be verified
  */
 export type RefusalReason =
   | "missing header"
@@ -44,7 +45,8 @@ export type RefusalReason =
   | "too new"
   | "unsupported signature"
   | "wrong signature"
-  | "body too large";
+  | "body too large"
+  | "malformed body";
 
 /** A message was refused. */
 export class WebhookVerificationError extends Error {
@@ -93,7 +95,7 @@ export interface VerifiedWebhook {
 
 const TOLERANCE_S = 300;
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
-/** What is looked at of a header that anyone may send. */
+/** So many signatures are looked at. */
 const SIGNATURES_MAX = 32;
 
 interface Key {
@@ -110,7 +112,8 @@ export class WebhookVerifier {
 
   /**
    * Takes one secret, or several while one is being replaced: any of them is enough. `whsec_` verifies `v1`
-   * signatures, `whpk_` (and `whsk_`) verifies `v1a`.
+   * signatures, `whpk_` (and `whsk_`) verifies `v1a`. As with the reference library, base64 without a prefix is taken for
+   * `whsec_`, and its padding may be missing.
    *
    * @throws {TypeError} a secret can't be read, or there is none.
    * @throws {RangeError} an option is out of its range.
@@ -134,7 +137,8 @@ export class WebhookVerifier {
   }
 
   /**
-   * Verifies a request. Its body is read.
+   * Verifies a request. Its body is read. Of the signatures in its header the first 32 are looked at: anyone may send it, and
+   * each that can be read is verified.
    *
    * @throws {WebhookVerificationError} with the reason.
    * @throws {TypeError} `now` did not return a finite number: nothing was verified.
@@ -190,6 +194,13 @@ export class WebhookVerifier {
     if (typeof body === "string") return this.#bounded(new TextEncoder().encode(body));
     if (body instanceof Uint8Array) return this.#bounded(new Uint8Array(body));
     if (body === null || body === undefined) return new Uint8Array();
+    if (typeof Reflect.get(Object(body), Symbol.asyncIterator) !== "function") {
+      const type = typeof body;
+      throw new WebhookVerificationError(
+        "malformed body",
+        `it is a value of type ${type}, expected bytes or text`,
+      );
+    }
     const chunks: Uint8Array[] = [];
     let length = 0;
     for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
@@ -224,18 +235,21 @@ function tooLarge(maxBytes: number): WebhookVerificationError {
   return new WebhookVerificationError("body too large", `the most is ${maxBytes} bytes`);
 }
 
-function header({ headers }: Request | ReceivedWebhook, name: string): string {
-  let value: string | null | undefined;
-  if (headers instanceof Headers) {
-    value = headers.get(name);
-  } else {
-    const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
-    value = typeof found === "object" ? found[0] : found;
-  }
-  if (typeof value !== "string" || value === "") {
+function header(request: Request | ReceivedWebhook, name: string): string {
+  const value = headerOf(request?.headers, name);
+  if (value === null || value === undefined || value === "") {
     throw new WebhookVerificationError("missing header", `${name} is not there`);
   }
-  return value;
+  if (typeof value === "string") return value;
+  throw new WebhookVerificationError("malformed header", `${name} is a value of type ${typeof value}`);
+}
+
+/** Whoever writes no types may hand over anything. */
+function headerOf(headers: unknown, name: string): unknown {
+  if (headers instanceof Headers) return headers.get(name);
+  if (typeof headers !== "object" || headers === null) return undefined;
+  const found: unknown = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
+  return Array.isArray(found) ? found[0] : found;
 }
 
 /** The signatures that can be read: `v1,<base64> v1a,<base64>`. Others are for other versions of the specification. */

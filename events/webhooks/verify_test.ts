@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import { Webhook } from "standardwebhooks";
 import { toBase64 } from "./_base64.ts";
 import { generateKeyPair, generateSecret, parseSecret } from "./_secret.ts";
 import { Signer } from "./_signer.ts";
@@ -58,6 +59,51 @@ Deno.test("verify() names why it refuses", async () => {
   assertEquals(await refusal({ ...headers, "webhook-signature": "v1,AAAA" }), "wrong signature");
   assertEquals(await refusal({ ...headers, "webhook-id": "evt_2" }), "wrong signature");
   assertEquals(await refusal({ ...headers, "webhook-timestamp": String(NOW_S - 1) }), "wrong signature");
+});
+
+Deno.test("verify() refuses what is no message, whatever it is", async () => {
+  const headers = { ...await signed() };
+  // deno-lint-ignore no-explicit-any -- what a program without types hands over
+  const refusalOf = async (request: any): Promise<RefusalReason> =>
+    (await assertRejects(() => verifier.verify(request), WebhookVerificationError)).reason;
+  for (const name of Object.keys(headers)) {
+    for (const value of [null, undefined, [], [null], ""]) {
+      assertEquals(await refusalOf({ headers: { ...headers, [name]: value }, body }), "missing header");
+    }
+    for (const value of [7, true, {}, [["a"]]]) {
+      assertEquals(await refusalOf({ headers: { ...headers, [name]: value }, body }), "malformed header");
+    }
+  }
+  for (const none of [null, undefined, 7, "headers"]) {
+    assertEquals(await refusalOf({ headers: none, body }), "missing header");
+    assertEquals(await refusalOf(none), "missing header");
+  }
+  for (const none of [7, 0, true, { amount: 1 }, [1], () => body]) {
+    assertEquals(await refusalOf({ headers, body: none }), "malformed body");
+  }
+});
+
+Deno.test("verify() looks at the first 32 signatures", async () => {
+  const headers = { ...await signed() };
+  const wrong = `v1,${toBase64(new Uint8Array(32))} `;
+  const behind = (count: number) => ({
+    ...headers,
+    "webhook-signature": wrong.repeat(count) + headers["webhook-signature"],
+  });
+  await verifier.verify({ headers: behind(31), body });
+  assertEquals(await refusal(behind(32)), "wrong signature");
+});
+
+Deno.test("a secret is taken without its padding and without its prefix, as the reference takes it", async () => {
+  const headers = { ...await signed() };
+  const base64 = secret.slice("whsec_".length);
+  assert(base64.endsWith("="));
+  for (const text of [base64, base64.replaceAll("=", ""), secret.replaceAll("=", "")]) {
+    await new WebhookVerifier(text, options).verify({ headers, body });
+    if (text.endsWith("=")) new Webhook(text);
+  }
+  const { publicKey } = await generateKeyPair();
+  assertEquals(parseSecret(publicKey.replaceAll("=", "")), parseSecret(publicKey));
 });
 
 Deno.test("verify() does not read a body beyond its limit", async () => {

@@ -15,6 +15,7 @@ import { EndpointHealth } from "./_endpoint_health.ts";
 import { Endpoints, isOwnerId, OWNER_EXPECTED } from "./_endpoints.ts";
 import { FANOUT_SUBSCRIPTION, fanOutHandler } from "./_fan_out.ts";
 import { orderedFanOut } from "./_fan_out_in_order.ts";
+import { givenUpAlerts } from "./_given_up.ts";
 import { JOBLESS_PERIODIC, joblessHandler } from "./_jobless.ts";
 import { KEY_VARIABLE, KeyRing } from "./_key_ring.ts";
 import { exposedTypes, Operations } from "./_operations.ts";
@@ -40,7 +41,14 @@ import type {
 } from "./endpoint.ts";
 import { EgressGuard, type EgressOptions } from "./guard.ts";
 import type { OwnerWebhooks } from "./owner_webhooks.ts";
-import { delayMs, JOB_MS_MAX, resolveWebhookSettings, type WebhookSettings } from "./settings.ts";
+import {
+  BESIDE_MAX,
+  delayMs,
+  JOB_MS_MAX,
+  resolveWebhookSettings,
+  SLOT_MS,
+  type WebhookSettings,
+} from "./settings.ts";
 
 /** How webhooks work. */
 export interface WebhooksOptions {
@@ -215,9 +223,23 @@ export class Webhooks {
    *
    * @throws {EndpointNotFoundError} there is none.
    * @throws {EndpointDisabledError} it is disabled.
+   * @throws {DeliveryNotFoundError} the endpoint has no such delivery.
+   * @throws {DeliveryHeldError} another session holds its record.
    */
   async redeliver(id: string, deliveryId?: string): Promise<number> {
     return await this.#use().operations.redeliver(id, deliveryId);
+  }
+
+  /**
+   * Discards a delivery that waits, so that an ordered endpoint goes on with the next one. One that was given up already is
+   * taken off the alerts. `redeliver` puts either back.
+   *
+   * @throws {DeliveryNotFoundError} there is none.
+   * @throws {DeliveryMadeError} it was delivered.
+   * @throws {DeliveryHeldError} another session holds its record.
+   */
+  async skip(deliveryId: string): Promise<void> {
+    await this.#use().operations.skip(deliveryId);
   }
 
   /**
@@ -269,13 +291,17 @@ export class Webhooks {
       deliveries: new Deliveries(database),
       attempts: new Attempts({ guard, box, secrets, sender, settings }),
       health: new EndpointHealth(database, settings, log),
-      turns: new Turns(() => parts.queues().get(queue)?.concurrency ?? 1),
+      turns: new Turns(() => parts.queues().get(queue)?.concurrency ?? 1, BESIDE_MAX),
+      inspector: parts.inspector,
+      underWay: new Set(),
       settings,
+      log,
     });
     return {
       migrations: [WEBHOOKS],
       services: [secrets, sender],
       keepEvents: keepUndelivered,
+      alerts: () => givenUpAlerts(database),
       subscriptions: [{
         name: FANOUT_SUBSCRIPTION,
         types: ["*"],
@@ -295,8 +321,9 @@ export class Webhooks {
           maxAttempts: settings.maxAttempts,
           timeout: JOB_MS_MAX,
           backoff: (attempt) => delayMs(settings, attempt),
-          // What receivers refuse is in the log of deliveries, and an endpoint that is disabled is logged once.
+          // What was given up is an alert of its own, which a redelivery ends.
           discardAlert: false,
+          beside: { afterMs: SLOT_MS, most: BESIDE_MAX },
           handler: deliver,
         },
         {

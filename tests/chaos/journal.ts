@@ -90,6 +90,8 @@ export type Event =
   | { readonly what: "redeliver"; readonly endpoint: string; readonly delivery: string | null }
   /** That failed half-way: what is back in line may have no job. */
   | { readonly what: "redelivery broke off"; readonly endpoint: string }
+  /** A person is about to give up a delivery to an endpoint. */
+  | { readonly what: "skipping"; readonly endpoint: string; readonly delivery: string }
   /** A person's replay was answered. */
   | { readonly what: "replay"; readonly endpoint: string; readonly id: string }
   /** A person's cancel begins; it may fail, and it may have taken effect all the same. */

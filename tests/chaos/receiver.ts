@@ -7,10 +7,11 @@ import type { JournalWriter } from "./journal.ts";
 import type { Random } from "./random.ts";
 
 /** How a request is answered. */
-export type Answer = "200" | "500" | "503" | "reset" | "slow" | "too slow" | "unasked";
+export type Answer = "200" | "404" | "500" | "503" | "reset" | "slow" | "too slow" | "unasked";
 
 const ANSWERS: readonly { readonly answer: Answer; readonly weight: number }[] = [
   { answer: "200", weight: 80 },
+  { answer: "404", weight: 4 },
   { answer: "500", weight: 6 },
   { answer: "503", weight: 4 },
   { answer: "reset", weight: 4 },
@@ -100,7 +101,7 @@ export class Receiver implements AsyncDisposable {
     if (answer === "slow") await pause(SLOW_MS);
     if (answer === "too slow") await pause(TOO_SLOW_MS);
     if (answer === "503") response.setHeader("retry-after", "1");
-    response.statusCode = answer === "500" || answer === "503" ? Number(answer) : 200;
+    response.statusCode = /^[45]/.test(answer) ? Number(answer) : 200;
     response.end();
     if (answer === "unasked") await this.#sayMore(request);
   }

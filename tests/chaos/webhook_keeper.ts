@@ -1,4 +1,9 @@
-import { EndpointDisabledError, type Webhooks } from "../../events/webhooks/mod.ts";
+import {
+  DeliveryHeldError,
+  DeliveryMadeError,
+  EndpointDisabledError,
+  type Webhooks,
+} from "../../events/webhooks/mod.ts";
 import { Loop } from "./loop.ts";
 import { isIdTaken, isOutage, type Shop } from "./producers.ts";
 import type { Random } from "./random.ts";
@@ -15,7 +20,7 @@ export interface KeptEndpoint {
   readonly id: string;
 }
 
-/** Someone who looks after the endpoints: disables them and enables them again, redelivers, replays. */
+/** Someone who looks after the endpoints: disables them and enables them again, redelivers, skips, replays. */
 export class WebhookKeeper extends Loop {
   readonly #shop: Shop;
   readonly #webhooks: Webhooks;
@@ -49,7 +54,8 @@ export class WebhookKeeper extends Loop {
     const action = random.next();
     if (action < 0.25) return await this.#disable(endpoint);
     if (action < 0.55) return await this.#redeliver(endpoint);
-    if (action < 0.8) return await this.#redeliverOne(endpoint);
+    if (action < 0.75) return await this.#redeliverOne(endpoint);
+    if (action < 0.85) return await this.#skipOne(endpoint);
     await this.#replay(endpoint);
   }
 
@@ -71,6 +77,15 @@ export class WebhookKeeper extends Loop {
     if (deliveries.length > 0) await this.#redeliver(endpoint, this.#random.pick(deliveries).id);
   }
 
+  async #skipOne({ id, name }: KeptEndpoint): Promise<void> {
+    const waiting = await this.#webhooks.deliveries({ endpointId: id, state: "waiting", limit: LISTED });
+    if (waiting.length === 0) return;
+    const delivery = this.#random.pick(waiting).id;
+    // Before the call: nobody knows whether one that fails has taken effect.
+    this.#shop.journal.write({ what: "skipping", endpoint: name, delivery });
+    await this.#webhooks.skip(delivery);
+  }
+
   async #redeliver({ id, name }: KeptEndpoint, delivery?: string): Promise<void> {
     const { journal } = this.#shop;
     journal.write({ what: "redeliver", endpoint: name, delivery: delivery ?? null });
@@ -90,6 +105,7 @@ export class WebhookKeeper extends Loop {
 
   #failed(error: unknown): void {
     if (isOutage(error) || isIdTaken(error) || error instanceof EndpointDisabledError) return;
+    if (error instanceof DeliveryMadeError || error instanceof DeliveryHeldError) return;
     this.#shop.journal.write({ what: "odd", text: String((error as Error).stack ?? error) });
   }
 }

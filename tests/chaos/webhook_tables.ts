@@ -12,7 +12,7 @@ const DELIVERIES = `
 
 const GIVEN_UP = `
   select
-    endpoint.description as endpoint, message_id::text as event, job_id, reason,
+    endpoint.description as endpoint, message_id::text as event, job_id, reason, given_up,
     extract(epoch from queued_at) * 1000 as queued_at, extract(epoch from ended_at) * 1000 as ended_at
   from {schema}.webhook_delivery as delivery
   join {schema}.webhook_endpoint as endpoint on endpoint.id = delivery.endpoint_id
@@ -69,6 +69,7 @@ export class WebhookTables {
       event: row.event,
       job: row.job_id,
       reason: row.reason,
+      isAlert: row.given_up,
       queuedAt: Number(row.queued_at),
       endedAt: row.ended_at === null ? null : Number(row.ended_at),
     }));

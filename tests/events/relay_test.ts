@@ -195,6 +195,24 @@ Deno.test("a bad event holds up nobody, is poisoned after 5 failures, and comes 
   assertEquals(await runtime.events.alerts(), []);
 });
 
+Deno.test("a poisoned event can be dropped, and no other", async () => {
+  await using bus = await Bus.open();
+  const orders = keeping("orders");
+  const runtime = bus.runtime([orders.subscription]);
+  const ids = await runtime.recorder.recordMany([placed(1), placed(2)]);
+  await assertRejects(() => runtime.events.drop(ids[0]!), EventNotPoisonedError, "waiting");
+  await bus.sql.unsafe(`update ${bus.schema}.outbox set poisoned_at = now() where id = $1`, [ids[0]!]);
+  await runtime.events.drop(ids[0]!);
+  assertEquals(await runtime.events.get(ids[0]!), null);
+  for (const id of [ids[0]!, crypto.randomUUID(), "nonsense"]) {
+    await assertRejects(() => runtime.events.drop(id), EventNotFoundError);
+  }
+  await runtime.start();
+  await eventually(() => orders.got.length === 1, DEADLINE_MS);
+  await assertRejects(() => runtime.events.drop(ids[1]!), EventNotPoisonedError, "fanned out");
+  assertEquals((await runtime.events.backlog()).poisoned, 0);
+});
+
 Deno.test("when nothing can be fanned out no event is to blame: all wait, and come when it can", async () => {
   await using bus = await Bus.open();
   const orders = keeping("orders");
@@ -418,6 +436,28 @@ Deno.test("an old event that can't be deleted, and one that is held, keep no oth
   }
   await eventually(async () => await left() === JSON.stringify([id(7)]), DEADLINE_MS);
   assertEquals(new Set(said), new Set([id(7)]));
+});
+
+Deno.test("many old events in a row that can't be deleted keep none behind them from being deleted", async () => {
+  await using bus = await Bus.open();
+  const runtime = bus.runtime([keeping("orders").subscription], {
+    events: { retentionMs: 0, purgeMs: 1000 },
+  });
+  await bus.sql.unsafe(`
+    insert into ${bus.schema}.outbox (id, type, subject, fanned_out_at, fanout)
+    select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'x.y', n::text, now() - interval '1 min', '{}'
+    from generate_series(1, 300) as n;
+    create function ${bus.schema}.keep() returns trigger language plpgsql as $$
+    begin raise exception 'this one stays'; end $$;
+    create trigger keep before delete on ${bus.schema}.outbox for each row when (old.subject::int <= 20)
+    execute function ${bus.schema}.keep()`);
+  await runtime.start();
+  await eventually(async () => {
+    const [row] = await bus.sql.unsafe(
+      `select count(*)::int as count, max(subject::int) as last from ${bus.schema}.outbox`,
+    );
+    return row!.count === 20 && row!.last === 20;
+  }, DEADLINE_MS);
 });
 
 Deno.test("a program without events takes no part, and one whose outbox is missing does not start", async () => {

@@ -83,6 +83,7 @@ Deno.test("whatever is handed to a runtime on PostgreSQL, it works or the error 
       ),
       (value) => runtime.events.get(value),
       (value) => runtime.events.requeue(value),
+      (value) => runtime.events.drop(value),
       (value) => runtime.events.latestFor(value),
       (value) => runtime.events.awaitFanout(value, 0),
       (value) =>

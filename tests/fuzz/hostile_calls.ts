@@ -258,6 +258,7 @@ export function webhookCalls(webhooks: Webhooks, endpointId: string): readonly H
     (value) => webhooks.sendTest(value),
     ...members((value) => webhooks.deliveries(value), { endpointId }, ["state", "before", "limit", "stat"]),
     (value) => webhooks.redeliver(value),
+    (value) => webhooks.skip(value),
     (value) => webhooks.redeliver(endpointId, value),
     (value) => webhooks.replay(value, { since: new Date(0) }),
     ...members((value) => webhooks.replay(endpointId, value), { since: new Date(0) }, [

@@ -121,6 +121,7 @@ Deno.test("with the documented rights each program does its work, and is denied 
     await worker.runtime.cancel(waiting);
     await worker.runtime.retry(waiting);
     await worker.runtime.resumeQueue("default");
+    await worker.runtime.bringForward([waiting]);
     assert((await worker.runtime.wait(waiting, DEADLINE_MS)).done);
   });
 
@@ -177,6 +178,9 @@ Deno.test("with the documented rights each program does its work, and is denied 
       () => runtime.runPeriodic("tick"),
       () => runtime.events.list(),
       () => runtime.events.get(eventId),
+      () => runtime.events.requeue(eventId),
+      () => runtime.events.drop(eventId),
+      () => runtime.bringForward([ids[0]!]),
       () => webhooks.list({ ownerId: null }),
       () => webhooks.of("tenant").create({ url: receiver.url, eventTypes: ["order.*"] }),
       () => sql.unsafe(`select args from ${schema}.job`),
@@ -219,8 +223,12 @@ Deno.test("with the documented rights each program does its work, and is denied 
       () => sql.unsafe(`select ${schema}.enqueue('plain', '{}')`),
       () => runtime.recorder.record({ type: "order.placed", subject: "order:3" }),
       () => runtime.retry(ids[0]!),
+      () => runtime.events.requeue(eventId),
+      () => runtime.events.drop(eventId),
+      () => runtime.bringForward([ids[0]!]),
       () => runtime.pauseQueue("default"),
       () => runtime.runPeriodic("tick"),
+      () => webhooks.skip("1"),
       () => webhooks.create({ ownerId: null, url: receiver.url, eventTypes: ["order.*"] }),
       () => webhooks.update(endpoint!.id, { enabled: false }),
       () => webhooks.rotateSecret(endpoint!.id),

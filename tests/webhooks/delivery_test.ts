@@ -113,18 +113,19 @@ Deno.test("Retry-After that is nonsense or past is an ordinary failure; a giant 
   assert(second!.at - first!.at >= 290);
 });
 
-Deno.test("410 discards at once and disables the endpoint; other 4xx and redirects discard; 408 and 5xx retry", async () => {
-  await using site = await Site.open();
+Deno.test("whatever is no 2xx is retried, but for what is said to be permanent; 410 disables the endpoint", async () => {
+  await using site = await Site.open({ settings: { permanentStatuses: [422, 302] } });
   await using elsewhere = new Receiver();
   for (
     const [status, state, attempts] of [
-      [400, "discarded", 1],
-      [404, "discarded", 1],
-      [301, "discarded", 1],
-      [302, "discarded", 1],
-      [307, "discarded", 1],
+      [400, "delivered", 2],
+      [401, "delivered", 2],
+      [404, "delivered", 2],
+      [301, "delivered", 2],
       [408, "delivered", 2],
       [502, "delivered", 2],
+      [422, "discarded", 1],
+      [302, "discarded", 1],
       [410, "discarded", 1],
     ] as const
   ) {
@@ -225,19 +226,34 @@ Deno.test("a test is sent at once and once, also while the endpoint fails", asyn
   assertEquals([verified.id, verified.json().type], [eventId, "webhook.test"]);
 });
 
-Deno.test("what a receiver refuses is no alert of the application's and no warning, and its job names the endpoint", async () => {
-  await using site = await Site.open();
+Deno.test("what is given up is an alert until it is redelivered or skipped, no warning, and its job names the endpoint", async () => {
+  await using site = await Site.open({ settings: { maxAttempts: 2, permanentStatuses: [404] } });
   await using receiver = new Receiver();
-  receiver.answer = () => new Response(null, { status: 404 });
+  const { runtime, webhooks, lines } = site.main;
+  receiver.answer = ({ text }) => new Response(null, { status: JSON.parse(text).data.lost ? 500 : 404 });
   const { id } = await site.endpoint(`${receiver.url}?token=hidden`);
   await site.record({});
-  const { jobId } = (await site.untilState(id, "discarded"))[0]!;
-  const { runtime, lines } = site.main;
-  const result = await runtime.wait(jobId, 20_000);
+  await site.record({ lost: true });
+  const [refused, exhausted] = (await site.untilState(id, "discarded", 2))
+    .toSorted((one, other) => one.attempts - other.attempts);
+  assertEquals([refused!.attempts, exhausted!.attempts], [1, 2]);
+  const result = await runtime.wait(refused!.jobId, 20_000);
   assert(result.done && result.state === "discarded");
   assertEquals(result.error, `webhook endpoint ${id}: the receiver answered 404`);
   assertEquals(lines.map((line) => JSON.parse(line)).filter(({ level }) => level !== "info"), []);
   assertEquals(lines.join("").includes("hidden"), false);
+  // A test that fails is looked at by whoever sends it.
+  await webhooks.sendTest(id);
+  await site.untilState(id, "discarded", 3);
+  const [alert, ...others] = await runtime.events.alerts();
+  assertEquals([alert!.name, alert!.value, alert!.bound, others.length], ["deliveries", 2, 0, 0]);
+  assertStringIncludes(alert!.message, `2 webhook deliveries were given up, the newest to endpoint ${id}`);
+  await webhooks.skip(refused!.id);
+  const [skipped] = (await webhooks.deliveries({ endpointId: id })).filter((each) => each.id === refused!.id);
+  assertEquals([skipped!.state, skipped!.reason], ["discarded", "the receiver answered 404"]);
+  assertEquals((await runtime.events.alerts()).map(({ value }) => value), [1]);
+  receiver.answer = () => new Response();
+  await webhooks.redeliver(id, exhausted!.id);
   assertEquals(await runtime.events.alerts(), []);
   const missing = await runtime.enqueue("webhook.replay", {
     endpoint_id: crypto.randomUUID(),
@@ -247,9 +263,32 @@ Deno.test("what a receiver refuses is no alert of the application's and no warni
     limit: 1,
   });
   assert((await runtime.wait(missing, 20_000)).done);
-  const [alert] = await runtime.events.alerts();
-  assertEquals([alert!.name, alert!.value], ["discarded", 1]);
-  assertStringIncludes(alert!.message, "1 webhook.replay");
+  const [discarded] = await runtime.events.alerts();
+  assertEquals([discarded!.name, discarded!.value], ["discarded", 1]);
+  assertStringIncludes(discarded!.message, "1 webhook.replay");
+});
+
+Deno.test("what waits for an endpoint that disables itself is an alert, what a person disables is none", async () => {
+  await using site = await Site.open({ settings: { scheduleMs: [60_000] } });
+  await using receiver = new Receiver();
+  const { runtime, webhooks } = site.main;
+  receiver.answer = (_, count) => new Response(null, { status: count <= 2 ? 500 : 410 });
+  const { id } = await site.endpoint(receiver.url);
+  for (let count = 1; count <= 2; count++) {
+    await site.record({});
+    await receiver.until(count);
+  }
+  const values = async () => (await runtime.events.alerts()).map(({ name, value }) => [name, value]);
+  await webhooks.update(id, { enabled: false });
+  const [waiting, other] = await webhooks.deliveries({ endpointId: id });
+  await runtime.retry(waiting!.jobId);
+  await site.untilState(id, "discarded");
+  assertEquals(await values(), []);
+  await webhooks.update(id, { enabled: true });
+  await webhooks.redeliver(id, other!.id);
+  await site.untilState(id, "discarded", 2);
+  assertEquals(await values(), [["deliveries", 1]]);
+  assertStringIncludes((await webhooks.get(id)).disabledReason!, "410");
 });
 
 Deno.test("no receiver is asked for longer than it may: the longest Retry-After, and not a quarter more", async () => {

@@ -64,8 +64,8 @@ Deno.test("a success in between: an endpoint that fails again after the window i
   assertEquals((await site.main.webhooks.get(id)).enabled, true);
 });
 
-Deno.test("a failing endpoint is tried one at a time, with pauses, and the first success frees the rest", async () => {
-  await using site = await Site.open({ settings: { probeMs: 300, scheduleMs: [300], maxAttempts: 1000 } });
+Deno.test("an endpoint most of whose deliveries fail is tried one at a time, with pauses, and the first success frees all", async () => {
+  await using site = await Site.open({ settings: { probeMs: 300, scheduleMs: [60_000], maxAttempts: 1000 } });
   let [now, most] = [0, 0];
   let fails = true;
   await using receiver = new Receiver();
@@ -76,11 +76,20 @@ Deno.test("a failing endpoint is tried one at a time, with pauses, and the first
     return new Response(null, { status: fails ? 500 : 200 });
   };
   const { id } = await site.endpoint(receiver.url);
-  await site.record({});
-  await receiver.until(1);
-  await eventually(async () => (await site.main.webhooks.get(id)).failingSince !== null, 20_000);
+  const record = (length: number) =>
+    site.main.runtime.recorder.recordMany(
+      Array.from({ length }, () => ({ type: "order.placed", subject: "order:1" })),
+    );
+  await record(20);
+  await eventually(async () => (await site.main.webhooks.get(id)).paused, 20_000);
+  // What was under way when it began to pause, and the first short pauses.
+  await eventually(async () => {
+    const before = receiver.got.length;
+    await pause(350);
+    return receiver.got.length <= before + 1;
+  }, 20_000);
   most = 0;
-  for (let index = 0; index < 30; index++) await site.record({ index });
+  await record(30);
   const before = receiver.got.length;
   await receiver.until(before + 3);
   assertEquals(most, 1);
@@ -89,8 +98,74 @@ Deno.test("a failing endpoint is tried one at a time, with pauses, and the first
   );
   assert(gaps.every((gap) => gap > 250), gaps.join());
   fails = false;
-  await site.untilState(id, "delivered", 31);
-  assertEquals((await site.main.webhooks.get(id)).failingSince, null);
+  // Those in their backoff of a minute too.
+  await site.untilState(id, "delivered", 50);
+  const endpoint = await site.main.webhooks.get(id);
+  assertEquals([endpoint.failingSince, endpoint.paused], [null, false]);
+});
+
+for (const ordered of [false, true]) {
+  const which = ordered ? "an ordered endpoint" : "an endpoint";
+  Deno.test(`${which} that was down gets all as soon as it works again, retries in a backoff of days included`, async () => {
+    await using site = await Site.open({
+      settings: { scheduleMs: [50, 3_600_000], probeMs: 200, maxAttempts: 3 },
+    });
+    const port = closedPort();
+    const { id } = await site.endpoint(`http://127.0.0.1:${port}/`, { ordered });
+    for (let count = 0; count < 12; count++) await site.record({ count });
+    // Many more tries than there are attempts: those before their time spend none.
+    await eventually(async () => {
+      const all = await site.main.webhooks.deliveries({ endpointId: id });
+      return all.length === 12 && all.flatMap(({ log }) => log).length >= 15;
+    }, 20_000);
+    const waiting = await site.untilState(id, "waiting", 12);
+    assert(waiting.every(({ attempts }) => attempts <= 2), JSON.stringify(waiting));
+    const server = Deno.serve(
+      { hostname: "127.0.0.1", port, onListen: () => {} },
+      () => new Response(null, { status: 204 }),
+    );
+    try {
+      await site.untilState(id, "delivered", 12);
+    } finally {
+      await server.shutdown();
+    }
+  });
+}
+
+Deno.test("one delivery that nobody answers is tried again and again before its time, and holds up no other", async () => {
+  await using site = await Site.open({
+    settings: { scheduleMs: [50, 3_600_000], probeMs: 100, requestMs: 200, maxAttempts: 3 },
+  });
+  await using receiver = new Receiver();
+  const end = Promise.withResolvers<Response>();
+  receiver.answer = ({ text }) => JSON.parse(text).data.good ? new Response() : end.promise;
+  const { id } = await site.endpoint(receiver.url);
+  await site.record({});
+  await receiver.until(5);
+  assertEquals((await site.main.webhooks.deliveries({ endpointId: id }))[0]!.attempts, 2);
+  assertEquals((await site.main.webhooks.get(id)).paused, false);
+  await site.record({ good: true });
+  await site.untilState(id, "delivered");
+  end.resolve(new Response());
+  await site.untilState(id, "delivered", 2);
+});
+
+Deno.test("what fails by itself says nothing of its endpoint: its neighbours never wait, and the endpoint is well", async () => {
+  await using site = await Site.open({ settings: { scheduleMs: [30], probeMs: 30, maxAttempts: 1000 } });
+  await using receiver = new Receiver();
+  receiver.answer = ({ text }) =>
+    new Response(null, { status: JSON.parse(text).type === "order.paid" ? 500 : 204 });
+  const { id } = await site.endpoint(receiver.url);
+  await site.record({}, null, "order.paid");
+  await receiver.until(3);
+  for (let good = 1; good <= 5; good++) {
+    await site.record({});
+    await site.untilState(id, "delivered", good);
+  }
+  const before = receiver.got.length;
+  await receiver.until(before + 5);
+  const endpoint = await site.main.webhooks.get(id);
+  assertEquals([endpoint.failingSince, endpoint.paused], [null, false]);
 });
 
 Deno.test("a healthy endpoint has a bounded number of deliveries under way", async () => {

@@ -46,6 +46,13 @@ Deno.test("operations before a runtime is built, and bad options, say what is wr
   );
   new Webhooks({ settings: { requestMs: 8000, leaseMs: 12_000 } });
   assertThrows(() => new Webhooks({ settings: { scheduleMs: [] } }), InvalidOptionError, "scheduleMs");
+  for (const permanentStatuses of [[204], [600], [400.5], ["400"], "400"] as unknown as number[][]) {
+    assertThrows(
+      () => new Webhooks({ settings: { permanentStatuses } }),
+      InvalidOptionError,
+      "from 300 to 599",
+    );
+  }
   assertThrows(() => new Webhooks({ egress: { allowAddresses: ["inside"] } }), TypeError, "inside");
   const misspelt: [Record<string, unknown>, string][] = [
     [{ queues: "x" }, "queues"],
@@ -288,6 +295,26 @@ Deno.test("retention deletes old deliveries with their messages, and keeps what 
   assertEquals((await site.main.webhooks.deliveries({ endpointId: bad.id })).length, 1);
 });
 
+Deno.test("many old deliveries in a row that can't be deleted keep none behind them from being deleted", async () => {
+  await using site = await Site.open({ settings: { retentionMs: 0 } });
+  const { id } = await site.endpoint("http://127.0.0.1:9999/");
+  await site.sql.unsafe(`
+    create function ${site.schema}.keep() returns trigger language plpgsql as $$
+    begin raise exception 'this one stays'; end $$;
+    create trigger keep before delete on ${site.schema}.webhook_delivery for each row when (old.seq <= 20)
+    execute function ${site.schema}.keep();
+    insert into ${site.schema}.webhook_message (id, type, body)
+    select gen_random_uuid(), 'order.placed', '{}' from generate_series(1, 100);
+    insert into ${site.schema}.webhook_delivery
+      (endpoint_id, message_id, replay, job_id, state, created_at, queued_at, ended_at)
+    select '${id}', id, '', '1', 'delivered', now() - interval '1 min', now() - interval '1 min', now() - interval '1 min'
+    from ${site.schema}.webhook_message`);
+  const { runtime } = site.main;
+  await runtime.wait(await runtime.runPeriodic("webhooks.retention"), 20_000);
+  const left = await site.sql.unsafe(`select seq::int from ${site.schema}.webhook_delivery order by seq`);
+  assertEquals(left.map(({ seq }) => seq), Array.from({ length: 20 }, (_, at) => at + 1));
+});
+
 Deno.test("a delivery whose job ended without it says so, and can be redelivered", async () => {
   await using site = await Site.open({ settings: { scheduleMs: [60_000], probeMs: 60_000 } });
   await using receiver = new Receiver();
@@ -324,10 +351,13 @@ Deno.test("a delivery whose job ended without it says so, and can be redelivered
   assert(states[0]!.reason!.startsWith("its job was cancelled before it was delivered"), states[0]!.reason!);
   assert(states[1]!.reason!.startsWith("its job is gone before it was delivered"), states[1]!.reason!);
   assert(states.slice(0, 2).every(({ endedAt }) => endedAt !== null));
+  // What was cancelled was a person's doing.
+  assertEquals((await runtime.events.alerts()).map(({ name, value }) => [name, value]), [["deliveries", 1]]);
   receiver.answer = () => new Response(null, { status: 204 });
   await webhooks.update(id, { enabled: true });
   assertEquals(await webhooks.redeliver(id), 2);
   await site.untilState(id, "delivered", 2);
+  assertEquals(await runtime.events.alerts(), []);
 });
 
 Deno.test("create() and update() name what can't be used", async () => {

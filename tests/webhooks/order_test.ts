@@ -1,6 +1,7 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { DeliveryMadeError } from "../../events/webhooks/mod.ts";
 import { orderedFanOut } from "../../events/webhooks/_fan_out_in_order.ts";
-import { silentLog } from "../../mod.ts";
+import { InvalidOptionError, silentLog } from "../../mod.ts";
 import { eventually, pause } from "../conformance/eventually.ts";
 import { Receiver } from "./support/receiver.ts";
 import { Site } from "./support/site.ts";
@@ -122,7 +123,8 @@ Deno.test("an ordered endpoint does not wait for the fan-out's jobs", async () =
 });
 
 Deno.test("an ordered endpoint goes on behind what is given up", async () => {
-  await using site = await Site.open({ settings: { scheduleMs: [20], probeMs: 20, maxAttempts: 3 } });
+  const settings = { scheduleMs: [20], probeMs: 20, maxAttempts: 3, permanentStatuses: [400] };
+  await using site = await Site.open({ settings });
   await using receiver = new Receiver();
   receiver.answer = ({ text }) => {
     const { number } = JSON.parse(text).data;
@@ -145,6 +147,61 @@ Deno.test("an ordered endpoint goes on behind what is given up", async () => {
   const result = await site.main.runtime.wait(deliveries[1]!.jobId, 20_000);
   assert(result.done && result.state === "discarded");
   assertEquals(result.error, `webhook endpoint ${id}: the receiver answered 500`);
+});
+
+Deno.test("an ordered endpoint gives up the first of its line once that was answered 4xx for so long; nothing else counts", async () => {
+  const settings = { scheduleMs: [50], probeMs: 50, holdMs: 1500, maxAttempts: 1000 };
+  await using site = await Site.open({ settings });
+  await using receiver = new Receiver();
+  let status = 500;
+  receiver.answer = ({ text }) =>
+    new Response(null, { status: JSON.parse(text).data.number === 0 ? status : 200 });
+  const { id } = await site.endpoint(receiver.url, { ordered: true });
+  for (let number = 0; number < 2; number++) await site.record({ number });
+  const from = async (next: number, forMs: number) => {
+    status = next;
+    const seen = receiver.got.length;
+    await receiver.until(seen + 2);
+    const since = performance.now();
+    await eventually(() => performance.now() - since > forMs && receiver.got.length > seen + 3, 30_000);
+    assertEquals(new Set(numbers(receiver)), new Set([0]));
+  };
+  // Longer than it may be held up, but not by refusals; nor by those that are shorter.
+  for (const [next, forMs] of [[500, 1600], [404, 0], [429, 1600]] as const) await from(next, forMs);
+  status = 404;
+  const deliveries = await site.untilState(id, "delivered");
+  assertEquals(deliveries.map(({ state }) => state), ["discarded", "delivered"]);
+  const { reason } = deliveries[0]!;
+  assert(/^it held up the others for \d+ s: the receiver answered 404$/.test(reason!), reason!);
+  assertEquals((await site.main.runtime.events.alerts()).map(({ name, value }) => [name, value]), [
+    ["deliveries", 1],
+  ]);
+});
+
+Deno.test("skip() lets an ordered endpoint go on behind the first of its line, at once", async () => {
+  await using site = await Site.open({ settings: { scheduleMs: [60_000], probeMs: 60_000 } });
+  await using receiver = new Receiver();
+  receiver.answer = ({ text }) =>
+    new Response(null, { status: JSON.parse(text).data.number === 0 ? 500 : 200 });
+  const { webhooks, runtime } = site.main;
+  const { id } = await site.endpoint(receiver.url, { ordered: true });
+  for (let number = 0; number < 3; number++) await site.record({ number });
+  await receiver.until(1);
+  const [first] = await eventually(async () => {
+    const all = (await webhooks.deliveries({ endpointId: id })).toReversed();
+    return all.length === 3 && all[0]!.log.length === 1 ? all : undefined;
+  }, 30_000);
+  await webhooks.skip(first!.id);
+  const deliveries = await site.untilState(id, "delivered", 2);
+  assertEquals([deliveries[0]!.state, deliveries[0]!.reason], ["discarded", "skipped by hand"]);
+  assertEquals(numbers(receiver), [0, 1, 2]);
+  // A person's doing is no alert; and it can be put back.
+  assertEquals(await runtime.events.alerts(), []);
+  receiver.answer = () => new Response();
+  assertEquals(await webhooks.redeliver(id, first!.id), 1);
+  await site.untilState(id, "delivered", 3);
+  await assertRejects(() => webhooks.skip(first!.id), DeliveryMadeError);
+  await assertRejects(() => webhooks.skip("nonsense"), InvalidOptionError, "deliveryId");
 });
 
 Deno.test("a test that an ordered endpoint has put off is not in its line", async () => {

@@ -1,6 +1,8 @@
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { type EventDraft, type EventFilter, InvalidOptionError } from "../../mod.ts";
 import {
+  DeliveryMadeError,
+  DeliveryNotFoundError,
   type EndpointDraft,
   EndpointNotFoundError,
   InvalidEndpointError,
@@ -90,8 +92,11 @@ Deno.test("of(ownerId) sees and changes the endpoints of that owner alone; anoth
 
   // Nor is a delivery reached through an endpoint of one's own.
   const { endpoint: theirs } = await two.create(draft);
-  assertEquals(await two.redeliver(theirs.id, delivery!.id), 0);
-  assertEquals(await two.redeliver(theirs.id, "999999999"), 0);
+  for (const id of [delivery!.id, "999999999"]) {
+    await assertRejects(() => two.redeliver(theirs.id, id), DeliveryNotFoundError, id);
+    await assertRejects(() => two.skip(id), DeliveryNotFoundError, id);
+  }
+  await assertRejects(() => one.skip(delivery!.id), DeliveryMadeError, delivery!.id);
 
   // With its own all of it works.
   assertEquals((await one.get(mine.id)).id, mine.id);

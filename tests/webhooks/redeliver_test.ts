@@ -1,10 +1,12 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
+import { DeliveryNotFoundError } from "../../events/webhooks/mod.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { Receiver } from "./support/receiver.ts";
 import { Site } from "./support/site.ts";
 
 Deno.test("redeliver() takes each once, however fast the receiver refuses them again", async () => {
-  await using site = await Site.open({ concurrency: 100, settings: { inFlight: 100 } });
+  const settings = { inFlight: 100, permanentStatuses: [404] };
+  await using site = await Site.open({ concurrency: 100, settings });
   await using receiver = new Receiver();
   receiver.answer = () => new Response(null, { status: 404 });
   const { id } = await site.endpoint(receiver.url);
@@ -100,5 +102,8 @@ Deno.test("redeliver() of one that waits sends it now, with the attempts that it
   const [delivered] = await site.untilState(id, "delivered");
   assertEquals([delivered!.attempts, delivered!.jobId], [2, waiting!.jobId]);
   const other = await site.endpoint(receiver.url, { eventTypes: ["order.paid"] });
-  assertEquals(await webhooks.redeliver(other.id, waiting!.id), 0);
+  for (const [endpoint, id] of [[other.id, waiting!.id], [other.id, "999999999"]] as const) {
+    const error = await assertRejects(() => webhooks.redeliver(endpoint, id), DeliveryNotFoundError);
+    assertEquals(error.deliveryId, id);
+  }
 });

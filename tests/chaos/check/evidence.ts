@@ -81,6 +81,8 @@ export interface GivenUpRow {
   readonly job: string;
   /** Why it was discarded; null where it waits and its job has ended. */
   readonly reason: string | null;
+  /** Whether it is among the alerts. */
+  readonly isAlert: boolean;
   /** When it was last put in line, ms since the epoch. */
   readonly queuedAt: number;
   /** When it was discarded, ms since the epoch; null where it was not. */

@@ -2,19 +2,38 @@ import type { GivenUpRow, Violation } from "./evidence.ts";
 import { FANOUT } from "./existence.ts";
 import type { History } from "./history.ts";
 
+const SKIPPED = "skipped by hand";
+/** Why deliveries are given up by a person. */
+const BY_HAND: ReadonlySet<string> = new Set([
+  SKIPPED,
+  "the endpoint is disabled: disabled by hand",
+  "its job was cancelled before it was delivered",
+]);
+
 /** What endpoints did not get until a person saw to it was disabled, cancelled or left half-way by a person before. */
 export function givenUp(history: History): Violation[] {
   return [
     ...history.evidence.givenUp.flatMap((row) => without(history, row)),
+    ...history.evidence.givenUp.flatMap(alert),
     ...passedBy(history),
     ...replays(history),
   ];
 }
 
-function without({ disabled, cancelling, brokenOff }: History, row: GivenUpRow): Violation[] {
+/** What was given up is an alert, unless a person did it. */
+function alert({ endpoint, event, job, reason, isAlert }: GivenUpRow): Violation[] {
+  const isExpected = reason !== null && !BY_HAND.has(reason);
+  if (isAlert === isExpected) return [];
+  const text = `to ${endpoint}: ${reason ?? "it waits"}, and it is ${isAlert ? "an alert" : "no alert"}`;
+  return [{ rule: "alert", job, event, text }];
+}
+
+function without({ disabled, cancelling, brokenOff, skipped }: History, row: GivenUpRow): Violation[] {
   const { endpoint, event, job, reason, queuedAt, endedAt } = row;
   const hasCause = reason?.startsWith("the endpoint is disabled")
     ? disabled.touch(endpoint, queuedAt, endedAt ?? Infinity)
+    : reason === SKIPPED
+    ? skipped.has(endpoint)
     : (reason === null || reason.startsWith("its job ")) &&
       (cancelling.has(job) || brokenOff.has(endpoint));
   if (hasCause) return [];

@@ -48,6 +48,8 @@ export class History {
   readonly disabled: Spans<string> = new Spans();
   /** The endpoints for which a redelivery broke off. */
   readonly brokenOff: Set<string> = new Set();
+  /** The endpoints of which a person has skipped deliveries, or may have. */
+  readonly skipped: Set<string> = new Set();
   /** By process, null for all: when it could do nothing or reach nothing. */
   readonly #outages = new Spans<number | null>();
   /** The same: when something of its connections broke. */
@@ -177,6 +179,9 @@ export class History {
         break;
       case "redelivery broke off":
         this.brokenOff.add(line.endpoint);
+        break;
+      case "skipping":
+        this.skipped.add(line.endpoint);
         break;
       case "cancelling":
         this.cancelling.add(line.id);

@@ -10,8 +10,8 @@ const delivery = (change: Partial<DeliveryRow> = {}): DeliveryRow => ({
   ...change,
 });
 
-const discarded = (reason: string | null): GivenUpRow => ({
-  ...{ endpoint: "hook", event: "e", job: "7", reason },
+const discarded = (reason: string | null, isAlert = false): GivenUpRow => ({
+  ...{ endpoint: "hook", event: "e", job: "7", reason, isAlert },
   ...{ queuedAt: BEGAN, endedAt: reason === null ? null : BEGAN + 100 },
 });
 
@@ -208,8 +208,32 @@ const SAMPLES: readonly Sample[] = [
     name: "a delivery that was given up for want of attempts",
     events: [received()],
     jobs: [],
-    more: { ...sent, givenUp: [discarded("answered 500")] },
+    more: { ...sent, givenUp: [discarded("the receiver answered 404", true)] },
     broken: ["given up"],
+  },
+  {
+    name: "a delivery that was given up without a person's doing and is no alert",
+    events: [{ what: "cancelling", id: "7" }, received()],
+    jobs: [],
+    more: { ...sent, givenUp: [discarded("its job is gone before it was delivered")] },
+    broken: ["alert"],
+  },
+  {
+    name: "a delivery that a person has skipped is well, and one that nobody has skipped is not",
+    events: [{ what: "skipping", endpoint: "hook", delivery: "1" }, received()],
+    jobs: [],
+    more: {
+      ...sent,
+      givenUp: [discarded("skipped by hand"), { ...discarded("skipped by hand"), endpoint: "other" }],
+    },
+    broken: ["given up"],
+  },
+  {
+    name: "a delivery that a person has skipped and that is an alert",
+    events: [{ what: "skipping", endpoint: "hook", delivery: "1" }, received()],
+    jobs: [],
+    more: { ...sent, givenUp: [discarded("skipped by hand", true)] },
+    broken: ["alert"],
   },
   {
     name: "a replay that made fewer deliveries than it says",

@@ -30,6 +30,28 @@ export const queueCases: readonly Case[] = [
     },
   },
   {
+    name: "what takes long leaves its slot to the next, as many as its kind says; the others keep theirs",
+    async run(stage) {
+      const runtime = await stage.start({
+        kinds: [stage.kind("slow", { beside: { afterMs: 50, most: 3 } }), stage.kind("quick")],
+        queues: [{ name: "default", concurrency: 2 }],
+      });
+      const gate = stage.gate();
+      const hold = { kind: "slow", args: stage.act({ do: "hold", until: gate.path }) };
+      const slow = await runtime.enqueueMany(Array.from({ length: 4 }, () => hold));
+      for (const id of slow) await stage.untilStarted(id);
+      // Three are beside the queue, one has kept its slot: one is left.
+      const quick = await runtime.enqueue("quick", stage.act({ do: "return" }));
+      await stage.until(runtime, quick, "completed");
+      const more = await runtime.enqueueMany([hold, hold]);
+      await stage.untilStarted(more[0]!);
+      await pause(200);
+      assertEquals(stage.starts(more[1]!), 0);
+      gate.open();
+      for (const id of [...slow, ...more]) await stage.until(runtime, id, "completed");
+    },
+  },
+  {
     name: "what a process has claimed ahead of handlers that go on and on is free for the others, uncharged",
     async run(stage) {
       const parts = {

@@ -1,4 +1,5 @@
-import { assert, assertEquals } from "../../support/assert.ts";
+import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
+import { InvalidOptionError } from "../../../ports/errors.ts";
 import type { Case } from "../case.ts";
 import { eventually, pause } from "../eventually.ts";
 
@@ -37,6 +38,53 @@ export const snoozeCases: readonly Case[] = [
       assertEquals([job.state, job.attempt, job.errors.length], ["pending", 0, 0]);
       const aheadMs = Date.parse(job.scheduledAt) - Date.parse(job.claimedAt!);
       assert(aheadMs >= 60_000, `scheduled ${aheadMs} ms after its claim`);
+    },
+  },
+  {
+    name: "what waits for its time is brought forward, what runs, has ended or is nobody's stays as it is",
+    async run(stage) {
+      const runtime = await stage.start({ kinds: [stage.kind("k", { backoff: () => 60_000 })] });
+      const gate = stage.gate();
+      const later = { runAt: new Date(Date.now() + 60_000) };
+      const scheduled = await runtime.enqueue("k", stage.act({ do: "return" }), later);
+      const snoozed = await runtime.enqueue("k", stage.act({ do: "snooze", ms: 60_000 }, { do: "return" }));
+      const failed = await runtime.enqueue("k", stage.act({ do: "fail" }, { do: "return" }));
+      const runs = await runtime.enqueue("k", stage.act({ do: "hold", until: gate.path }));
+      const ended = await runtime.enqueue("k", stage.act({ do: "return" }));
+      await stage.until(runtime, ended, "completed");
+      await stage.until(runtime, failed, "retryable");
+      await stage.untilStarted(runs);
+      await eventually(async () => (await runtime.get(snoozed))!.snoozes === 1);
+      const ids = [scheduled, snoozed, failed, runs, ended, "999999999", "nobody's"];
+      assertEquals(await runtime.bringForward(ids), 3);
+      for (const id of [scheduled, snoozed]) {
+        assertEquals((await stage.until(runtime, id, "completed")).attempt, 1);
+      }
+      const retried = await stage.until(runtime, failed, "completed");
+      assertEquals([retried.attempt, retried.maxAttempts, retried.errors.length], [2, 3, 1]);
+      gate.open();
+      await stage.until(runtime, runs, "completed");
+      assertEquals([stage.starts(runs), stage.starts(ended)], [1, 1]);
+      assertEquals(await runtime.bringForward(ids), 0);
+      assertEquals(await runtime.bringForward([]), 0);
+    },
+  },
+  {
+    name:
+      "what somebody holds is not brought forward, and nobody waits for it; ids that are none are refused",
+    async run(stage) {
+      const runtime = stage.build({ kinds: [stage.kind("k")] });
+      const runAt = new Date(Date.now() + 60_000);
+      const [held, free] = await runtime.enqueueMany([{ kind: "k", runAt }, { kind: "k", runAt }]);
+      const open = await stage.begin();
+      await runtime.with(open.tx).cancel(held!);
+      assertEquals(await runtime.bringForward([held!, free!]), 1);
+      await open.rollback();
+      assertEquals(await runtime.bringForward([held!, free!]), 1);
+      const bad = [[7], "7", Array.from({ length: 10_001 }, () => "7")] as unknown as string[][];
+      for (const ids of bad) {
+        await assertRejects(() => runtime.bringForward(ids), InvalidOptionError, "id");
+      }
     },
   },
   {

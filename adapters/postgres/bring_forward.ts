@@ -1,0 +1,26 @@
+import type { JobId } from "../../ports/job.ts";
+import { arrayLiteral, isJobId } from "./sql_text.ts";
+import type { Statements } from "./statements.ts";
+
+/** Set to the clock's time, as by whatever makes a job ready. It waits for no lock: who is left out comes at its own time. */
+const BRING_FORWARD = `
+  update {schema}.job
+  set scheduled_at = clock_timestamp()
+  from (
+    select id
+    from {schema}.job
+    where id = any($1::text::bigint[])
+      and state in ('pending', 'retryable')
+      and not undeclared
+      and scheduled_at > clock_timestamp()
+    order by id
+    for update skip locked
+  ) as waits
+  where job.id = waits.id
+  returning job.queue`;
+
+/** Makes jobs that wait due now. Returns the queue of each. */
+export async function bringForward(database: Statements, ids: readonly JobId[]): Promise<string[]> {
+  const rows = await database.query(BRING_FORWARD, [arrayLiteral(ids.filter(isJobId))]);
+  return rows.map((row) => String(row.queue));
+}
