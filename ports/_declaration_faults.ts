@@ -1,3 +1,4 @@
+import { keyRuleFaults } from "./_key_rule_faults.ts";
 import { show } from "./_show.ts";
 import { errorText } from "./error_text.ts";
 import type { Kind, Periodic, Permissions, Queue } from "./kind.ts";
@@ -30,6 +31,8 @@ const KIND_KEYS = [
   "backoff",
   "ownThread",
   "discardAlert",
+  "unique",
+  "debounce",
   ...CONFINED_KEYS,
 ];
 const PERIODIC_KEYS = ["name", "every", "cron", "timezone", "runAtStart", ...CONFINED_KEYS];
@@ -121,7 +124,7 @@ export function kindFaults(kind: Kind, queues: ReadonlyMap<string, Queue>, what:
     );
   }
   for (const key of ["ownThread", "discardAlert"] as const) faults.push(...flagFaults(name, key, kind[key]));
-  faults.push(...handlerFaults(name, kind));
+  faults.push(...keyRuleFaults(name, kind), ...handlerFaults(name, kind));
   return faults;
 }
 

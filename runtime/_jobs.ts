@@ -7,6 +7,7 @@ import {
   type JobId,
   type Jobs,
   type Json,
+  type Offered,
   type Store,
   type Tx,
 } from "../ports/mod.ts";
@@ -30,9 +31,13 @@ export class JobsInTransaction implements Jobs {
   }
 
   async enqueue(kind: string, args?: Json, options?: EnqueueOptions): Promise<JobId> {
+    return (await this.offer(kind, args, options)).id;
+  }
+
+  async offer(kind: string, args?: Json, options?: EnqueueOptions): Promise<Offered> {
     const job = newJob(this.#composition, requestOf(kind, args, options));
     const [inserted] = await this.#store.insert([job instanceof Promise ? await job : job], this.#tx);
-    return inserted!.id;
+    return { id: inserted!.id, added: !inserted!.existed };
   }
 
   async enqueueMany(requests: readonly EnqueueRequest[]): Promise<JobId[]> {

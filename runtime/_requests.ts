@@ -1,6 +1,7 @@
 import {
   ARGS_BYTES_MAX,
   checkArgs,
+  checkKeyMembers,
   checkKeys,
   checkText,
   type Composition,
@@ -12,6 +13,7 @@ import {
   type JobFilter,
   type JobId,
   type Json,
+  keyRuleOf,
   type Kind,
   LIST_LIMIT_MAX,
   type NewJob,
@@ -35,19 +37,25 @@ const EARLIEST_MS = Date.UTC(1, 0, 1);
 export function newJob(composition: Composition, request: EnqueueRequest): NewJob | Promise<NewJob> {
   checkKeys("an enqueue request", request, REQUEST_KEYS);
   const kind = kindOf(composition, request.kind);
+  const rule = keyRuleOf(kind);
   const job: NewJob = {
     kind: kind.name,
     queue: queueOf(composition, kind, request.queue),
     args: toJsonText(request.args ?? null, { name: "args", maxBytes: ARGS_BYTES_MAX }),
     priority: priorityOf(request.priority),
     maxAttempts: kind.maxAttempts,
-    runAt: runAtOf(request.runAt),
-    unique: uniqueOf(request.uniqueByArgs),
+    runAt: runAtOf(request.runAt, kind),
+    unique: uniqueOf(request.uniqueByArgs) || rule !== null,
+    ...(rule === null ? {} : { rule }),
   };
-  if (kind.args === undefined) return job;
+  const keyed = () => {
+    if (rule !== null) checkKeyMembers(kind.name, rule, request.args ?? null);
+    return job;
+  };
+  if (kind.args === undefined) return keyed();
   // What is stored is what was handed over: what the schema makes of it need not be JSON, and the handler makes it too.
   const checked = checkArgs(kind.name, kind.args, request.args);
-  return checked instanceof Promise ? checked.then(() => job) : job;
+  return checked instanceof Promise ? checked.then(keyed) : keyed();
 }
 
 /** What an enqueue was asked for, as a request. What does not belong to its options is refused here. */
@@ -158,8 +166,9 @@ function priorityOf(priority: number | undefined): number {
   throw new InvalidOptionError("priority", priority, "1 (first), 2, 3 or 4");
 }
 
-function runAtOf(runAt: Date | undefined): string | null {
+function runAtOf(runAt: Date | undefined, { debounce }: Kind): string | null {
   if (runAt === undefined) return null;
+  if (debounce !== undefined) throw new InvalidOptionError("runAt", runAt, "none: its kind is debounced");
   const ms = runAt instanceof Date ? runAt.getTime() : NaN;
   if (ms >= EARLIEST_MS && ms <= LATEST_MS) return runAt.toISOString();
   throw new InvalidOptionError("runAt", runAt, "a Date from the year 1 to the year 9999");

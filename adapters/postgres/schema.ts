@@ -3,6 +3,7 @@ import { CREATE_ASIDE, DROP_ASIDE } from "./aside.ts";
 import { BOUND_ARGS, UNBOUND_ARGS } from "./bound_args.ts";
 import { CREATE_ENQUEUE, DROP_ENQUEUE, ENQUEUE_ALOUD, ENQUEUE_SILENTLY } from "./enqueue_function.ts";
 import { grantAsOn } from "./grants.ts";
+import { CREATE_KEY_RULES, DROP_KEY_RULES } from "./key_rules.ts";
 import { type MigrationSql, printMigration } from "./migrate.ts";
 import { CREATE_PERIODIC_RUNS, DROP_PERIODIC_RUNS } from "./periodic_run_step.ts";
 import { PIN_SEARCH_PATH, UNPIN_SEARCH_PATH } from "./pin_search_path.ts";
@@ -209,6 +210,7 @@ export const JOB_STEPS: readonly MigrationStep[] = [
   },
   { version: 9, name: "progress of runs", up: CREATE_PROGRESS, down: DROP_PROGRESS },
   { version: 10, name: "bound the args of jobs", up: BOUND_ARGS, down: UNBOUND_ARGS },
+  { version: 11, name: "what kinds declare of twins", up: CREATE_KEY_RULES, down: DROP_KEY_RULES },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */
