@@ -66,7 +66,7 @@ const FAULTY: readonly [string, Record<string, unknown>, string][] = [
   ["states without pending", { unique: { while: ["running"] } }, 'unique.while is ["running"]'],
   ["a state that keeps nobody out", { unique: { while: ["pending", "discarded"] } }, "unique.while is"],
   ["a time within that is none", { unique: { within: 0 } }, "unique.within is 0, expected whole ms"],
-  ["a debounce without times", { debounce: { by: ["a"] } }, "debounce.quietMs is undefined"],
+  ["a debounce without times", { debounce: { by: ["a"], atMostMs: 1 } }, "debounce.quietMs is undefined"],
   [
     "a debounce whose bound is too short",
     { debounce: { quietMs: 2, atMostMs: 1 } },

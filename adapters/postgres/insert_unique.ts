@@ -91,7 +91,7 @@ const INSERT_UNIQUE = `
     coalesce(wanted.id, taken.job_id, held.job_id) as id,
     wanted.id is null as existed,
     wanted.id is null and (
-      key_while is not null
+      given.key_while is not null
       or coalesce(taken.job_id, held.job_id) is null
       or case
         when taken.job_id is null then exists (

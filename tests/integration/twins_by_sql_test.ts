@@ -173,7 +173,7 @@ Deno.test("a row of a program that knows no rules keeps twins out, and ends with
         returning *
       )
       insert into ${schema}.job (id, kind, queue, priority, max_attempts, args, unique_key, scheduled_at)
-      select job_id, kind, 'default', 2, 3, '{"order": {"id": 2}}', key, clock_timestamp() from taken
+      select job_id, kind, 'default', 2, 3, '{"order": {"id": 2}}'::jsonb, key, clock_timestamp() from taken
       union all
       select nextval('${schema}.job_id_seq'), 'unique', 'default', 2, 3, '{"order": {"id": 2}}', null, clock_timestamp()
       from generate_series(1, 3)
