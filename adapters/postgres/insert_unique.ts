@@ -3,46 +3,10 @@ import type { Inserted, NewJob } from "../../ports/store.ts";
 import type { TxParam, TxRow } from "../../ports/tx.ts";
 import { ruleColumns } from "./declared.ts";
 import { columnsOf, idOf, type InsertTarget, kindsOf, type RunStatement, wakeParams } from "./insert.ts";
+import { GIVEN_JOBS } from "./given_jobs.ts";
 import { keySql } from "./key_sql.ts";
 import { silence } from "./silence.ts";
 import { arrayLiteral } from "./sql_text.ts";
-
-/**
- * The jobs with their keys. A rule that was declared holds for every program; where none was, this program's own does, and
- * then what the call asks for.
- */
-const GIVEN = `
-  rules as materialized (
-    select name, key_by, key_while, key_within_ms, quiet_ms, at_most_ms
-    from {schema}.kind
-    where key_while is not null and name = any($8::text::text[])
-    union all
-    select name, key_by::text[], key_while::text[], key_within_ms, quiet_ms, at_most_ms
-    from unnest(
-      $9::text::text[], $10::text::text[], $11::text::text[], $12::text::bigint[], $13::text::bigint[],
-      $14::text::bigint[]
-    ) as own (name, key_by, key_while, key_within_ms, quiet_ms, at_most_ms)
-    where not exists (select from {schema}.kind where kind.name = own.name and kind.key_while is not null)
-  ), given as materialized (
-    select
-      given.*, key_while, key_within_ms, quiet_ms, at_most_ms,
-      case when rules.name is not null or is_unique then ${keySql("args", "key_by")} end as key,
-      greatest(
-        case
-          when quiet_ms is null then coalesce(run_at::timestamptz, clock_timestamp())
-          else clock_timestamp() + quiet_ms * interval '1 ms'
-        end,
-        clock_timestamp()
-      ) as due
-    from (
-      select ord, kind, queue, priority, max_attempts, args::jsonb as args, run_at, is_unique
-      from unnest(
-        $1::text::text[], $2::text::text[], $3::text::smallint[], $4::text::int[], $5::text::text[], $6::text::text[],
-        $7::text::boolean[]
-      ) with ordinality as given (kind, queue, priority, max_attempts, args, run_at, is_unique, ord)
-    ) as given
-    left join rules on rules.name = given.kind
-  )`;
 
 /**
  * Takes the keys, in their order so that no two enqueuers wait for each other crosswise, writes the jobs whose key was
@@ -52,7 +16,7 @@ const GIVEN = `
  * that is due before a holder that waits.
  */
 const INSERT_UNIQUE = `
-  with ${GIVEN}, firsts as materialized (
+  with ${GIVEN_JOBS}, firsts as materialized (
     select distinct on (kind, key) kind, key, ord
     from given
     where key is not null
@@ -109,20 +73,44 @@ const INSERT_UNIQUE = `
 
 /** Offers jobs one after the other, in the order of their keys. */
 const OFFER = `
-  with ${GIVEN}, offered as materialized (
-    select given.ord, offer.*
-    from (select * from given where key is not null order by kind, key, ord) as given
-    cross join lateral {schema}.offer_keyed(
-      null, kind, key, key_while, key_within_ms, quiet_ms, at_most_ms,
-      queue, priority, max_attempts, args, run_at::timestamptz, true
-    ) as offer
-  ), woken as (
-    select pg_notify($15::text, '[["r",' || to_json(queue)::text || ']]')
-    from (select distinct woken_queue as queue from offered where woken_queue is not null) as ready
-    where ${silence("ready.queue")} is null
-  )
-  select ord::int as ord, id, not added as existed, false as open, (select count(*) from woken) as woken
-  from offered`;
+  select ord, id, existed, false as open, woken
+  from {schema}.offer_many(
+    $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text,
+    $9::text, $10::text, $11::text, $12::text, $13::text, $14::text, $15::text, $16::text::boolean
+  )`;
+
+/** The same for one job, as most calls enqueue one. */
+const OFFER_ONE = `
+  select
+    offer.id, not offer.added as existed,
+    case
+      when offer.woken_queue is not null and ($13::text::boolean or not offer.added)
+      then coalesce(
+        ${silence("offer.woken_queue")},
+        pg_notify($12::text, '[["r",' || to_json(offer.woken_queue)::text || ']]')::text
+      )
+    end as woken
+  from (select $5::text::jsonb as args) as given
+  left join {schema}.kind as known on known.name = $1::text and known.key_while is not null
+  cross join lateral (
+    select
+      case when known.name is null then $7::text::text[] else known.key_by end as key_by,
+      case when known.name is null then $8::text::text[] else known.key_while end as key_while,
+      case when known.name is null then $9::text::bigint else known.key_within_ms end as key_within_ms,
+      case when known.name is null then $10::text::bigint else known.quiet_ms end as quiet_ms,
+      case when known.name is null then $11::text::bigint else known.at_most_ms end as at_most_ms
+  ) as rule
+  cross join lateral {schema}.offer_keyed(
+    null, $1::text, ${keySql("given.args", "rule.key_by")},
+    rule.key_while, rule.key_within_ms, rule.quiet_ms, rule.at_most_ms,
+    $2::text, $3::text::int, $4::text::int, given.args, $6::text::timestamptz, true
+  ) as offer`;
+
+/**
+ * Up to so many jobs are offered one after the other; of more, those whose key is free are written together, which is half
+ * the work, but whose plan is made anew at each use in a caller's session.
+ */
+const OFFERED_MAX = 20;
 
 /**
  * Writes jobs some of which may be unique. The caller's transaction is never aborted in READ COMMITTED; in REPEATABLE
@@ -137,17 +125,57 @@ export async function insertUnique(
   jobs: readonly NewJob[],
   wakes: boolean,
 ): Promise<Inserted[]> {
+  const [first] = jobs;
+  if (jobs.length === 1 && first!.unique) return [await offerOne(run, target, first!, wakes)];
   const results: Inserted[] = new Array(jobs.length);
-  const rows = await run(INSERT_UNIQUE, [
+  const all = jobs.map((_, index) => index);
+  const open = jobs.length <= OFFERED_MAX
+    ? all
+    : take(await takeFree(run, target, jobs, wakes), all, results);
+  if (open.length > 0) {
+    const offered = open.map((index) => jobs[index]!);
+    take(await run(OFFER, [...givenParams(offered), target.channel, String(wakes)]), open, results);
+  }
+  return results;
+}
+
+function takeFree(
+  run: RunStatement,
+  target: InsertTarget,
+  jobs: readonly NewJob[],
+  wakes: boolean,
+): Promise<readonly TxRow[]> {
+  return run(INSERT_UNIQUE, [
     ...givenParams(jobs),
     ...(wakes ? wakeParams(target.channel, jobs) : [null, "{}", "{}"]),
     `${target.quotedSchema}.job_id_seq`,
   ]);
-  const open = take(rows, jobs.map((_, index) => index), results);
-  if (open.length === 0) return results;
-  const offered = open.map((index) => jobs[index]!);
-  take(await run(OFFER, [...givenParams(offered), target.channel]), open, results);
-  return results;
+}
+
+async function offerOne(
+  run: RunStatement,
+  target: InsertTarget,
+  { kind, queue, priority, maxAttempts, args, runAt, rule }: NewJob,
+  wakes: boolean,
+): Promise<Inserted> {
+  const texts = (values: readonly string[] | null | undefined) =>
+    values == null ? null : arrayLiteral(values);
+  const [row] = await run(OFFER_ONE, [
+    kind,
+    queue,
+    String(priority),
+    String(maxAttempts),
+    args,
+    runAt,
+    texts(rule?.by),
+    texts(rule?.while),
+    rule?.withinMs?.toString() ?? null,
+    rule?.debounce?.quietMs.toString() ?? null,
+    rule?.debounce?.atMostMs.toString() ?? null,
+    target.channel,
+    String(wakes),
+  ]);
+  return { id: idOf(row!), existed: row!.existed === true };
 }
 
 function givenParams(jobs: readonly NewJob[]): TxParam[] {
