@@ -1,3 +1,4 @@
+import { keyRuleFaults } from "./_key_rule_faults.ts";
 import { show } from "./_show.ts";
 import { errorText } from "./error_text.ts";
 import type { Kind, Periodic, Permissions, Queue } from "./kind.ts";
@@ -32,6 +33,8 @@ const KIND_KEYS = [
   "ownThread",
   "discardAlert",
   "beside",
+  "unique",
+  "debounce",
   ...CONFINED_KEYS,
 ];
 const BESIDE_KEYS = ["afterMs", "most"];
@@ -125,8 +128,7 @@ export function kindFaults(kind: Kind, queues: ReadonlyMap<string, Queue>, what:
     );
   }
   for (const key of ["ownThread", "discardAlert"] as const) faults.push(...flagFaults(name, key, kind[key]));
-  faults.push(...besideFaults(name, kind.beside));
-  faults.push(...handlerFaults(name, kind));
+  faults.push(...besideFaults(name, kind.beside), ...keyRuleFaults(name, kind), ...handlerFaults(name, kind));
   return faults;
 }
 

@@ -27,6 +27,8 @@ const RUN_KEYS = [
   "permissions",
   "memory",
   "ownThread",
+  "unique",
+  "debounce",
 ] as const;
 const SUBSCRIPTION_KEYS = [
   "name",
@@ -98,10 +100,23 @@ export function subscriptionFaults(subscription: Subscription, queues: ReadonlyM
   if (inOrder !== undefined && !isInOrder(inOrder)) {
     faults.push(`${name}: inOrder is ${show(inOrder)}, expected { isWanted, take }, two functions`);
   }
+  faults.push(...byFaults(name, subscription));
   if (priority !== undefined && !isIntegerFrom(priority, 1, 4)) {
     faults.push(`${name}: priority is ${show(priority)}, expected 1 (first), 2, 3 or 4`);
   }
   return faults;
+}
+
+/** No two events are the same in all of their members, and one that is not handed over would be missing from each. */
+function byFaults(name: string, { unique, debounce, data }: Subscription): string[] {
+  return Object.entries({ unique, debounce }).flatMap(([key, rule]) => {
+    if (!isRecord(rule)) return [];
+    if (rule!.by === undefined) return [`${name}: ${key} has no by, expected paths of the event`];
+    if (data !== false || !Array.isArray(rule!.by)) return [];
+    return rule!.by.filter((path) => /^data\./.test(path)).map((path) =>
+      `${name}: ${key}.by holds ${show(path)}, but its events come without data`
+    );
+  });
 }
 
 function isInOrder(value: Partial<InOrder>): boolean {

@@ -190,7 +190,7 @@ export class JobRunningError extends Error {
   }
 }
 
-/** A job can't be put back in line: a newer job of the same kind and args holds its unique key. */
+/** A job can't be put back in line: another job holds its unique key. */
 export class UniqueConflictError extends Error {
   /** The name of the class. */
   override readonly name = "UniqueConflictError";
@@ -201,7 +201,7 @@ export class UniqueConflictError extends Error {
 
   /** Names both jobs. */
   constructor(jobId: string, holderId: string) {
-    super(`Cannot retry job ${jobId}: job ${holderId} of the same kind and args holds its unique key`);
+    super(`Cannot retry job ${jobId}: job ${holderId} of the same kind holds its unique key`);
     this.jobId = jobId;
     this.holderId = holderId;
   }

@@ -1,6 +1,7 @@
 import type { Backoff } from "./backoff.ts";
 import type { JobContext } from "./handler.ts";
 import type { Json, JsonInput } from "./json.ts";
+import type { DebounceRule, UniqueRule } from "./key_rule.ts";
 import type { Permissions } from "./kind.ts";
 import type { Tx } from "./tx.ts";
 
@@ -123,6 +124,10 @@ export interface Subscription {
   readonly memory?: number;
   /** As for a `Kind`. */
   readonly ownThread?: boolean;
+  /** As for a `Kind`, with `by`: paths of the event, such as `subject` or `data.orderId`. */
+  readonly unique?: UniqueRule;
+  /** As for a `Kind`, with `by`: paths of the event, such as `subject` or `data.orderId`. */
+  readonly debounce?: DebounceRule;
 }
 
 /**

@@ -42,8 +42,16 @@ export function isFinal(state: JobState): state is FinalState {
  * - `memory`: its host process passed its memory cap
  * - `worker lost`: the runtime's own process died or was cut off
  * - `discarded`: the handler said that it can never succeed
+ * - `superseded`: a newer job with its unique key waits or runs, and does its work
  */
-export type FailureClass = "error" | "timeout" | "crash" | "memory" | "worker lost" | "discarded";
+export type FailureClass =
+  | "error"
+  | "timeout"
+  | "crash"
+  | "memory"
+  | "worker lost"
+  | "discarded"
+  | "superseded";
 
 /** What is kept of one failed attempt. */
 export interface AttemptError {
@@ -120,6 +128,6 @@ export interface JobDetail extends JobSummary {
   readonly cancelRequested: boolean;
   /** Whether its next run is made alone in a host process, because it may have killed a process. */
   readonly alone: boolean;
-  /** Whether it was enqueued with `uniqueByArgs`. */
+  /** Whether it was enqueued with `uniqueByArgs`, or under a rule of its kind. */
   readonly unique: boolean;
 }

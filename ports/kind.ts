@@ -1,6 +1,7 @@
 import type { ArgsSchema } from "./args_schema.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Handler } from "./handler.ts";
+import type { DebounceRule, UniqueRule } from "./key_rule.ts";
 
 /**
  * One kind of job: a name and how its jobs run. Data, handed over at construction.
@@ -51,6 +52,10 @@ export interface Kind {
    * whoever discards them keeps account of it, and no person needs to look at the jobs. Default true.
    */
   readonly discardAlert?: boolean;
+  /** Keeps twins out: jobs with the same args, or the same in some of them. Default none are kept out. */
+  readonly unique?: UniqueRule;
+  /** Gathers calls for the same thing in one job that waits until they pause. Default each call is a job. */
+  readonly debounce?: DebounceRule;
   /** For kinds that mostly wait for others: how their runs leave their slots. Default none does. */
   readonly beside?: Beside;
 }

@@ -28,6 +28,7 @@ export * from "./jobs.ts";
 export * from "./json.ts";
 export * from "./instant.ts";
 export * from "./json_text.ts";
+export * from "./key_rule.ts";
 export * from "./kind.ts";
 export * from "./known_keys.ts";
 export * from "./limits.ts";

@@ -1,6 +1,7 @@
 import type { Depth, DepthFilter, JobFilter, PeriodicRun } from "./inspector.ts";
 import type { FailureClass, FinalState, JobDetail, JobId, JobState, JobSummary } from "./job.ts";
 import type { CancelResult } from "./jobs.ts";
+import type { KeyRule } from "./key_rule.ts";
 import type { Tx } from "./tx.ts";
 import type { StoredUpkeep, UpkeepReport } from "./upkeep.ts";
 
@@ -23,7 +24,8 @@ export interface Store {
 
   /**
    * Writes jobs, all or none, and returns an id for each, in order. With a transaction it is written through it. A
-   * unique job whose key is held yields the holder's id. The runtime signals what is ready after a call without
+   * unique job whose key is held yields the holder's id, whose row is locked until the transaction ends, unless it has
+   * ended: what was judged stays true. The runtime signals what is ready after a call without
    * transaction; with one the store does it itself, at the commit.
    *
    * @throws {RefusedValueError} the database refused a value; nothing was stored.
@@ -212,8 +214,10 @@ export interface NewJob {
   readonly maxAttempts: number;
   /** Not before this instant, ISO 8601; null is now. */
   readonly runAt: string | null;
-  /** Whether kind and args are a unique key. */
+  /** Whether kind and args are a unique key, where nobody has declared a rule for the kind. */
   readonly unique: boolean;
+  /** What this program declares of the kind's twins. What was {@linkcode Store.declare | declared} last holds instead. */
+  readonly rule?: KeyRule;
 }
 
 /** A job that was written, or the one that holds its unique key. */
@@ -340,9 +344,21 @@ export interface Owner {
 /** What a process declares, as far as it concerns who enqueues. */
 export interface Declared {
   /** Its kinds, but for those of periodics. */
-  readonly kinds: readonly { readonly name: string; readonly queue: string; readonly maxAttempts: number }[];
+  readonly kinds: readonly DeclaredKind[];
   /** Its queues. */
   readonly queues: readonly string[];
+}
+
+/** A kind, as far as it concerns who enqueues. */
+export interface DeclaredKind {
+  /** Its name. */
+  readonly name: string;
+  /** The queue of its jobs. */
+  readonly queue: string;
+  /** How many tries they have. */
+  readonly maxAttempts: number;
+  /** What it declares of twins. Absent is nothing. */
+  readonly rule?: KeyRule;
 }
 
 /** A queue that is paused. */

@@ -1,6 +1,6 @@
 import { InvalidOptionError, UndeclaredKindError } from "./errors.ts";
 import type { JobId } from "./job.ts";
-import type { CancelResult, EnqueueOptions, Jobs } from "./jobs.ts";
+import type { CancelResult, EnqueueOptions, Jobs, Offered } from "./jobs.ts";
 import type { JsonInput } from "./json.ts";
 import type { Tx } from "./tx.ts";
 import type { KindInput, TypedKind } from "./typed_kind.ts";
@@ -34,6 +34,14 @@ export interface TypedJobs<K extends TypedKind> {
     kind: Name,
     ...rest: EnqueueRest<KindInput<Named<K, Name>>>
   ): Promise<JobId>;
+
+  /** As {@linkcode Jobs.offer}, of a kind or of its name. */
+  offer<Given extends K>(kind: Given, ...rest: EnqueueRest<KindInput<Given>>): Promise<Offered>;
+  /** The same by name. */
+  offer<Name extends K["name"]>(
+    kind: Name,
+    ...rest: EnqueueRest<KindInput<Named<K, Name>>>
+  ): Promise<Offered>;
 
   /** As {@linkcode Jobs.enqueueMany}. */
   enqueueMany(requests: readonly TypedRequest<K>[]): Promise<JobId[]>;
@@ -79,6 +87,8 @@ function viewOf<K extends TypedKind>(
     with: (tx) => viewOf(jobs.with(tx), nameOf),
     enqueue: async (kind: string | TypedKind, args?: unknown, options?: EnqueueOptions) =>
       await jobs.enqueue(nameOf(kind), args as JsonInput, options),
+    offer: async (kind: string | TypedKind, args?: unknown, options?: EnqueueOptions) =>
+      await jobs.offer(nameOf(kind), args as JsonInput, options),
     enqueueMany: async (requests) =>
       await jobs.enqueueMany(
         listOf(requests).map((request) => ({

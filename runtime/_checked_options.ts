@@ -9,6 +9,7 @@ import {
   type Declared,
   errorText,
   InvalidOptionError,
+  keyRuleOf,
   PERIODIC_PREFIX,
   type Schedule,
   UndeclaredQueueError,
@@ -95,7 +96,11 @@ function attempt<T>(make: () => T): { readonly ok: true; readonly value: T } | F
 export function declaredOf(composition: Composition): Declared {
   const kinds = [...composition.kinds.values()].filter(({ name }) => !name.startsWith(PERIODIC_PREFIX));
   return {
-    kinds: kinds.map(({ name, queue, maxAttempts }) => ({ name, queue, maxAttempts })),
+    kinds: kinds.map((kind) => {
+      const { name, queue, maxAttempts } = kind;
+      const rule = keyRuleOf(kind);
+      return { name, queue, maxAttempts, ...(rule === null ? {} : { rule }) };
+    }),
     queues: [...composition.queues.keys()],
   };
 }

@@ -7,6 +7,7 @@ import {
   type JobId,
   type Jobs,
   type JsonInput,
+  type Offered,
   type Store,
   type Tx,
   watchTransaction,
@@ -31,10 +32,14 @@ export class JobsInTransaction implements Jobs {
   }
 
   async enqueue(kind: string, args?: JsonInput, options?: EnqueueOptions): Promise<JobId> {
+    return (await this.offer(kind, args, options)).id;
+  }
+
+  async offer(kind: string, args?: JsonInput, options?: EnqueueOptions): Promise<Offered> {
     const made = newJob(this.#composition, requestOf(kind, args, options));
     const job = made instanceof Promise ? await this.#whileOpen(made) : made;
     const [inserted] = await this.#store.insert([job], this.#tx);
-    return inserted!.id;
+    return { id: inserted!.id, added: !inserted!.existed };
   }
 
   async enqueueMany(requests: readonly EnqueueRequest[]): Promise<JobId[]> {

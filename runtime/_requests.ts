@@ -1,6 +1,7 @@
 import {
   ARGS_BYTES_MAX,
   checkArgs,
+  checkKeyMembers,
   checkKeys,
   checkText,
   type Composition,
@@ -13,6 +14,7 @@ import {
   type JobFilter,
   type JobId,
   type JsonInput,
+  keyRuleOf,
   type Kind,
   LIST_LIMIT_MAX,
   type NewJob,
@@ -31,19 +33,25 @@ import {
 export function newJob(composition: Composition, request: EnqueueRequest): NewJob | Promise<NewJob> {
   checkKeys("an enqueue request", request, REQUEST_KEYS);
   const kind = kindOf(composition, request.kind);
+  const rule = keyRuleOf(kind);
   const job: NewJob = {
     kind: kind.name,
     queue: queueOf(composition, kind, request.queue),
     args: toJsonText(request.args ?? null, { name: "args", maxBytes: ARGS_BYTES_MAX }),
     priority: priorityOf(request.priority),
     maxAttempts: kind.maxAttempts,
-    runAt: request.runAt === undefined ? null : instantText("runAt", request.runAt),
-    unique: uniqueOf(request.uniqueByArgs),
+    runAt: runAtOf(request.runAt, kind),
+    unique: uniqueOf(request.uniqueByArgs) || rule !== null,
+    ...(rule === null ? {} : { rule }),
   };
-  if (kind.args === undefined) return job;
+  const keyed = () => {
+    if (rule !== null) checkKeyMembers(kind.name, rule, request.args ?? null);
+    return job;
+  };
+  if (kind.args === undefined) return keyed();
   // What is stored is what was handed over: what the schema makes of it need not be JSON, and the handler makes it too.
   const checked = checkArgs(kind.name, kind.args, request.args);
-  return checked instanceof Promise ? checked.then(() => job) : job;
+  return checked instanceof Promise ? checked.then(keyed) : keyed();
 }
 
 /** What an enqueue was asked for, as a request. What does not belong to its options is refused here. */
@@ -163,4 +171,10 @@ function priorityOf(priority: number | undefined): number {
   if (priority === undefined) return 2;
   if (Number.isInteger(priority) && priority >= 1 && priority <= 4) return priority;
   throw new InvalidOptionError("priority", priority, "1 (first), 2, 3 or 4");
+}
+
+function runAtOf(runAt: Date | undefined, { debounce }: Kind): string | null {
+  if (runAt === undefined) return null;
+  if (debounce !== undefined) throw new InvalidOptionError("runAt", runAt, "none: its kind is debounced");
+  return instantText("runAt", runAt);
 }

@@ -33,6 +33,7 @@ export class PartsBuilder {
       jobs: {
         with: (tx) => jobs().with(tx),
         enqueue: (kind, args, options) => jobs().enqueue(kind, args, options),
+        offer: (kind, args, options) => jobs().offer(kind, args, options),
         enqueueMany: (requests) => jobs().enqueueMany(requests),
         cancel: (id) => jobs().cancel(id),
       },

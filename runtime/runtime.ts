@@ -12,6 +12,7 @@ import {
   type Executor,
   type ExecutorStats,
   guardLog,
+  type Inserted,
   InvalidOptionError,
   type JobDetail,
   type JobFilter,
@@ -22,6 +23,7 @@ import {
   type Log,
   type LostThread,
   type NewJob,
+  type Offered,
   type Overview,
   type PeriodicStatus,
   type Runtime,
@@ -166,17 +168,21 @@ class StoreRuntime implements WorkingRuntime {
   }
 
   async enqueue(kind: string, args?: JsonInput, options?: EnqueueOptions): Promise<JobId> {
+    return (await this.offer(kind, args, options)).id;
+  }
+
+  async offer(kind: string, args?: JsonInput, options?: EnqueueOptions): Promise<Offered> {
     const made = newJob(this.composition, requestOf(kind, args, options));
     const job = made instanceof Promise ? await made : made;
-    if (job.unique) return (await this.#insert([job]))[0]!;
-    const { id, signalled } = await this.#track(() => this.#gatherer.insert(job));
-    if (signalled) this.#processing.wake(job.queue);
+    if (job.unique) return offeredOf((await this.#insert([job]))[0]!);
+    const inserted = await this.#track(() => this.#gatherer.insert(job));
+    if (inserted.signalled) this.#processing.wake(job.queue);
     else this.#announce([job]);
-    return id;
+    return offeredOf(inserted);
   }
 
   async enqueueMany(requests: readonly EnqueueRequest[]): Promise<JobId[]> {
-    return await this.#insert(await newJobs(this.composition, requests));
+    return (await this.#insert(await newJobs(this.composition, requests))).map(({ id }) => id);
   }
 
   async cancel(id: JobId): Promise<CancelResult> {
@@ -356,11 +362,11 @@ class StoreRuntime implements WorkingRuntime {
     return this.#phase === "stopping" || this.#phase === "stopped";
   }
 
-  async #insert(jobs: readonly NewJob[]): Promise<JobId[]> {
+  async #insert(jobs: readonly NewJob[]): Promise<Inserted[]> {
     if (jobs.length === 0) return [];
     const inserted = await this.#track(() => this.#store.insert(jobs));
     this.#announce(jobs);
-    return inserted.map((each) => each.id);
+    return inserted;
   }
 
   /** Tells the fleet of jobs that were committed. Here the lane is woken without a detour. */
@@ -417,4 +423,8 @@ class StoreRuntime implements WorkingRuntime {
       this.#calls.delete(answer);
     }
   }
+}
+
+function offeredOf({ id, existed }: Inserted): Offered {
+  return { id, added: !existed };
 }

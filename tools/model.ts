@@ -53,6 +53,14 @@ const MODELS: readonly Model[] = [
       { flag: "MARK_APART", bounds: 0, breaks: "jobs[" },
     ],
   },
+  {
+    name: "twins",
+    bounds: ["E=3"],
+    guards: [
+      { flag: "NO_LOCK", bounds: 0, breaks: "seen" },
+      { flag: "NO_CONDITION", bounds: 0, breaks: "state[key]" },
+    ],
+  },
 ];
 
 const DEPTH = "200000";

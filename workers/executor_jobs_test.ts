@@ -4,6 +4,7 @@ import {
   type Jobs,
   type JsonInput,
   type Kind,
+  type Offered,
   sqlStateOf,
   TransactionConflictError,
   type Tx,
@@ -26,7 +27,12 @@ class Kept implements Jobs {
   }
 
   async enqueue(kind: string, args?: JsonInput, options?: object): Promise<string> {
-    return (await this.enqueueMany([{ ...options, kind, args: args ?? null }]))[0]!;
+    return (await this.offer(kind, args, options)).id;
+  }
+
+  async offer(kind: string, args?: JsonInput, options?: object): Promise<Offered> {
+    const [id] = await this.enqueueMany([{ ...options, kind, args: args ?? null }]);
+    return { id: id!, added: this.requests.length < 2 };
   }
 
   async enqueueMany(requests: readonly EnqueueRequest[]): Promise<string[]> {
@@ -74,6 +80,7 @@ for (const [place, where] of Object.entries(PLACES)) {
     assertEquals(await ask("enqueue"), "0");
     assertEquals(await ask("enqueueMany"), ["0", "1"]);
     assertEquals(jobs.requests, [request, request, request]);
+    assertEquals(await ask("offer"), { id: "0", added: false });
     const other = await ask("enqueue", { kind: "other" });
     const isConfined = where.permissions !== undefined;
     assertEquals(other, isConfined ? { beyond: ["other"] } : { undeclared: "other" });

@@ -37,7 +37,7 @@ const outcome: Check = (value) => {
 const order: Check = (value) => {
   if (!record(value)) return false;
   const { method, params } = value as Record<string, unknown>;
-  return (method === "enqueue" || method === "enqueueMany" || method === "cancel") && Array.isArray(params);
+  return (method === "offer" || method === "enqueueMany" || method === "cancel") && Array.isArray(params);
 };
 
 const SHAPES: Readonly<Record<string, readonly Check[]>> = {

@@ -47,7 +47,12 @@ export function waits(row: JobRow): boolean {
   return row.state === "pending" || row.state === "retryable";
 }
 
-/** Whether a job holds its unique key. */
+/** Whether a job waits for its first run. */
+export function isNew(row: JobRow): boolean {
+  return row.state === "pending" && row.run === 0;
+}
+
+/** Whether a job may hold its unique key. */
 export function holdsKey(row: JobRow): boolean {
   return row.key !== null && row.state !== "discarded" && row.state !== "cancelled";
 }
@@ -55,7 +60,7 @@ export function holdsKey(row: JobRow): boolean {
 /** A job that has just been enqueued. */
 export function newRow(
   job: NewJob,
-  made: { seq: number; key: string | null; periodic: string | null; nowMs: number },
+  made: { seq: number; key: string | null; periodic: string | null; nowMs: number; dueMs: number },
 ): JobRow {
   return {
     id: String(made.seq),
@@ -72,7 +77,7 @@ export function newRow(
     maxAttempts: job.maxAttempts,
     snoozes: 0,
     enqueuedAtMs: made.nowMs,
-    scheduledAtMs: job.runAt === null ? made.nowMs : Math.max(Date.parse(job.runAt), made.nowMs),
+    scheduledAtMs: made.dueMs,
     claimedAtMs: null,
     finishedAtMs: null,
     owner: null,
@@ -101,10 +106,18 @@ export function claimedRow(row: JobRow, owner: string, started: boolean, nowMs: 
   };
 }
 
-/** A running job whose run has ended. */
-export function settledRow(row: JobRow, settlement: Settlement, nowMs: number): JobRow {
+/** A running job whose run has ended. It does not go back in line where another job has taken its key. */
+export function settledRow(
+  row: JobRow,
+  settlement: Settlement,
+  nowMs: number,
+  supersededBy: JobId | null,
+): JobRow {
   const noted = withError(row, settlement.error, nowMs);
   if (row.cancelRequested) return endedRow(noted, "cancelled", null, nowMs);
+  if (!isFinal(settlement.to as JobState) && supersededBy !== null) {
+    return supersededRow(noted, supersededBy, nowMs);
+  }
   switch (settlement.to) {
     case "completed":
     case "discarded":
@@ -155,11 +168,17 @@ export function cancelledRow(row: JobRow, nowMs: number): JobRow {
 }
 
 /** A job whose process died. What had started has spent its attempt, and may have been what killed it. */
-export function rescuedRow(row: JobRow, message: string, nowMs: number): JobRow {
+export function rescuedRow(
+  row: JobRow,
+  message: string,
+  nowMs: number,
+  supersededBy: JobId | null,
+): JobRow {
   const noted = row.started ? withError(row, { class: "worker lost", message }, nowMs) : row;
   if (row.cancelRequested) return endedRow(noted, "cancelled", null, nowMs);
+  if (row.started && row.attempt >= row.maxAttempts) return endedRow(noted, "discarded", null, nowMs);
+  if (supersededBy !== null) return supersededRow(noted, supersededBy, nowMs);
   if (!row.started) return inLine(row, uncharged(row), nowMs);
-  if (row.attempt >= row.maxAttempts) return endedRow(noted, "discarded", null, nowMs);
   return { ...inLine(noted, noted.attempt, nowMs), alone: true };
 }
 
@@ -173,6 +192,11 @@ export function retriedRow(row: JobRow, nowMs: number): JobRow {
     output: null,
     progress: null,
   };
+}
+
+function supersededRow(row: JobRow, by: JobId, nowMs: number): JobRow {
+  const message = `superseded by job ${by}, which has the same unique key`;
+  return endedRow(withError(row, { class: "superseded", message }, nowMs), "cancelled", null, nowMs);
 }
 
 function inLine(row: JobRow, attempt: number, dueMs: number): JobRow {

@@ -36,14 +36,18 @@ export class JobTable {
     return this.#keys.get(key);
   }
 
+  /** Makes a job the holder of a key. */
+  hold(key: string, id: JobId): void {
+    this.#keys.set(key, id);
+  }
+
   /** Makes this the job's version that everyone sees. */
   put(row: JobRow): void {
     const before = this.#rows.get(row.id);
     if (before !== undefined && isInLine(before)) this.line(before.queue).remove(before);
     this.#rows.set(row.id, row);
     if (isInLine(row)) this.line(row.queue).add(row);
-    if (holdsKey(row)) this.#keys.set(row.key!, row.id);
-    else this.#release(row);
+    if (!holdsKey(row)) this.#release(row);
     if (isFinal(row.state) && (before === undefined || !isFinal(before.state))) this.#onEnded(row);
   }
 

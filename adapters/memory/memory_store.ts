@@ -9,6 +9,7 @@ import {
 import type { Depth, DepthFilter, JobFilter } from "../../ports/inspector.ts";
 import { isFinal, type JobDetail, type JobId, type JobSummary } from "../../ports/job.ts";
 import type { CancelResult } from "../../ports/jobs.ts";
+import { type KeyRule, UNIQUE_BY_ARGS } from "../../ports/key_rule.ts";
 import type {
   Aside,
   Beat,
@@ -61,7 +62,7 @@ import { OwnerTable } from "./owner_table.ts";
 import { PeriodicTable } from "./periodic_table.ts";
 import { SignalBoard } from "./signal_board.ts";
 import { LOCK_WAIT_MS, type Staged, Transactions } from "./transactions.ts";
-import { uniqueKey } from "./unique_key.ts";
+import { dueMs, keepsOut, metRow, supersededBy, uniqueKey } from "./unique_key.ts";
 import { UpkeepTable } from "./upkeep_table.ts";
 
 /** How a {@linkcode MemoryStore} is made. */
@@ -92,6 +93,8 @@ export class MemoryStore implements Store {
   readonly #transactions = new Transactions();
   /** Since when queues are paused, ms since the epoch. */
   readonly #paused = new Map<string, number>();
+  /** What was declared last of the twins of a kind. */
+  readonly #rules = new Map<string, KeyRule>();
   #lastSeq = 0;
 
   /** Use {@linkcode createMemoryStore}. */
@@ -128,17 +131,30 @@ export class MemoryStore implements Store {
    */
   async insert(jobs: readonly NewJob[], tx?: Tx): Promise<Inserted[]> {
     const mine = tx === undefined ? undefined : this.#transactions.staged(tx);
-    const unique = jobs.filter((job) => job.unique);
-    const keys = unique.map(uniqueKey);
+    const keyed = jobs.flatMap((job) => {
+      const rule = this.#ruleOf(job);
+      return rule === null ? [] : [{ kind: job.kind, key: uniqueKey(job, rule) }];
+    });
     try {
       return await this.#transactions.unlocked(
-        () => first(keys, (key) => this.#transactions.lockerOfKey(key, mine)),
+        () => first(keyed, ({ key }) => this.#holds(key, mine)),
         () => jobs.map((job) => this.#insert(job, null, mine)),
       );
     } catch (error) {
       if (mine !== undefined || !(error instanceof TransactionConflictError)) throw error;
-      throw new UniqueKeyHeldError(unique[0]!.kind, LOCK_WAIT_MS, { cause: error.cause });
+      throw new UniqueKeyHeldError(keyed[0]!.kind, LOCK_WAIT_MS, { cause: error.cause });
     }
+  }
+
+  /** The open transaction that has a key, or changes the job that holds it. */
+  #holds(key: string, mine: Staged | undefined): Staged | undefined {
+    const holder = this.#holder(key, mine);
+    return this.#transactions.lockerOfKey(key, mine) ??
+      (holder === undefined ? undefined : this.#transactions.writerOfRow(holder, mine));
+  }
+
+  #ruleOf({ kind, rule, unique }: NewJob): KeyRule | null {
+    return this.#rules.get(kind) ?? rule ?? (unique ? UNIQUE_BY_ARGS : null);
   }
 
   /** Writes jobs that are due now and have no unique key, and signals that their queues are ready. */
@@ -207,7 +223,7 @@ export class MemoryStore implements Store {
       const row = this.#jobs.get(settlement.id);
       if (row === undefined || !isRun(row, settlement)) return "fenced";
       if (this.#isLocked(settlement.id)) return "locked";
-      const next = settledRow(row, settlement, this.#clock());
+      const next = settledRow(row, settlement, this.#clock(), this.#supersededBy(row));
       this.#jobs.put(next);
       return next.state;
     }));
@@ -228,8 +244,12 @@ export class MemoryStore implements Store {
     return Promise.resolve();
   }
 
-  /** Nobody enqueues beside the runtimes here, so there is nobody to tell. */
-  declare(_declared: Declared): Promise<void> {
+  /** What the process that started last declares of twins holds for all. */
+  declare(declared: Declared): Promise<void> {
+    for (const { name, rule } of declared.kinds) {
+      if (rule === undefined) this.#rules.delete(name);
+      else this.#rules.set(name, rule);
+    }
     return Promise.resolve();
   }
 
@@ -292,7 +312,7 @@ export class MemoryStore implements Store {
         complete = false;
         continue;
       }
-      const next = rescuedRow(row, error.message, this.#clock());
+      const next = rescuedRow(row, error.message, this.#clock(), this.#supersededBy(row));
       this.#jobs.put(next);
       if (next.state === "cancelled") cancelled.push(row.id);
       else if (next.state === "discarded") discarded.push(row.id);
@@ -452,13 +472,20 @@ export class MemoryStore implements Store {
         const row = this.#jobs.get(id);
         if (row === undefined) throw new JobNotFoundError(id);
         if (row.state === "running") throw new JobRunningError(id);
-        const holder = row.key === null ? undefined : this.#jobs.holder(row.key);
-        if (holder !== undefined && holder !== id) throw new UniqueConflictError(id, holder);
+        const takesKey = row.key !== null && isFinal(row.state);
+        const holder = takesKey ? this.#jobs.holder(row.key!) : undefined;
+        const rule = this.#rules.get(row.kind) ?? UNIQUE_BY_ARGS;
+        if (
+          holder !== undefined && holder !== id && keepsOut(this.#jobs.get(holder)!, rule, this.#clock())
+        ) {
+          throw new UniqueConflictError(id, holder);
+        }
         const current = row.periodic === null
           ? null
           : this.#periodics.record(row.periodic, this.#clock()).currentJobId;
         if (current !== null && current !== id) throw new UniqueConflictError(id, current);
         this.#jobs.put(retriedRow(row, this.#clock()));
+        if (takesKey) this.#jobs.hold(row.key!, id);
         if (row.periodic !== null) this.#periodics.inLine(row.periodic, id);
         return row.queue;
       },
@@ -505,14 +532,42 @@ export class MemoryStore implements Store {
   }
 
   #insert(job: NewJob, periodic: string | null, mine?: Staged): Inserted {
-    const key = job.unique ? uniqueKey(job) : null;
+    const nowMs = this.#clock();
+    const rule = this.#ruleOf(job);
+    const due = dueMs(job, rule, nowMs);
+    const key = rule === null ? null : uniqueKey(job, rule);
     const holder = key === null ? undefined : this.#holder(key, mine);
-    if (holder !== undefined) return { id: holder, existed: true };
-    const row = newRow(job, { seq: ++this.#lastSeq, key, periodic, nowMs: this.#clock() });
+    const twin = holder === undefined ? undefined : this.#row(holder, mine);
+    if (twin !== undefined && keepsOut(twin, rule!, nowMs)) {
+      this.#meet(twin, metRow(twin, { args: job.args, dueMs: due }, rule!, nowMs), mine);
+      return { id: twin.id, existed: true };
+    }
+    const row = newRow(job, { seq: ++this.#lastSeq, key, periodic, nowMs, dueMs: due });
     this.#write(row, mine);
+    if (key !== null) this.#hold(key, row.id, mine);
     mine?.signals.push({ type: "ready", queue: row.queue });
     if (periodic !== null) this.#periodics.inLine(periodic, row.id);
     return { id: row.id, existed: false };
+  }
+
+  /** A job keeps a twin out, and is changed by it perhaps. What was judged of it stays so until the transaction ends. */
+  #meet(row: JobRow, next: JobRow, mine: Staged | undefined): void {
+    if (!isFinal(row.state)) mine?.judged.add(row.id);
+    if (next === row) return;
+    this.#write(next, mine);
+    const signal: Signal = { type: "ready", queue: row.queue };
+    if (mine === undefined) this.#signals.send([signal]);
+    else mine.signals.push(signal);
+  }
+
+  #hold(key: string, id: JobId, mine: Staged | undefined): void {
+    if (mine === undefined) this.#jobs.hold(key, id);
+    else mine.keys.set(key, id);
+  }
+
+  #supersededBy(row: JobRow): JobId | null {
+    const holder = row.key === null ? undefined : this.#jobs.holder(row.key);
+    return supersededBy(row, holder === undefined ? undefined : this.#jobs.get(holder));
   }
 
   async #complete(tx: MemoryTx, id: JobId, run: number, output: string | null): Promise<boolean> {
@@ -530,6 +585,7 @@ export class MemoryStore implements Store {
   #commit(tx: MemoryTx): void {
     const staged = this.#transactions.end(tx);
     for (const row of staged.rows.values()) this.#jobs.put(row);
+    for (const [key, id] of staged.keys) if (id !== null) this.#jobs.hold(key, id);
     this.#signals.send(staged.signals);
   }
 
@@ -550,10 +606,8 @@ export class MemoryStore implements Store {
       return;
     }
     mine.rows.set(row.id, row);
-    if (row.key === null) return;
-    const holder = this.#holder(row.key, mine);
-    if (holdsKey(row) && holder === undefined) mine.keys.set(row.key, row.id);
-    if (!holdsKey(row) && holder === row.id) mine.keys.set(row.key, null);
+    if (row.key === null || holdsKey(row)) return;
+    if (this.#holder(row.key, mine) === row.id) mine.keys.set(row.key, null);
   }
 
   /** Changes what does not decide a job's fate, also while a transaction holds its row. */
@@ -561,7 +615,7 @@ export class MemoryStore implements Store {
     const row = this.#jobs.get(ref.id);
     if (row === undefined || !isRun(row, ref)) return;
     this.#jobs.put({ ...row, ...change });
-    const staged = this.#transactions.lockerOfRow(ref.id);
+    const staged = this.#transactions.writerOfRow(ref.id);
     const version = staged?.rows.get(ref.id);
     if (version !== undefined) staged?.rows.set(ref.id, { ...version, ...change });
   }

@@ -12,6 +12,8 @@ export const LOCK_WAIT_MS: number = 10_000;
 export interface Staged {
   /** Its versions of the jobs that it touched. Each is locked for everyone else. */
   readonly rows: Map<JobId, JobRow>;
+  /** The jobs that kept a twin of its out: what was judged of them stays so until its end. Any number may judge one. */
+  readonly judged: Set<JobId>;
   /** The unique keys that it took or released. Whoever else needs one waits for the transaction's end. */
   readonly keys: Map<string, JobId | null>;
   /** What is signalled when it commits. */
@@ -26,7 +28,13 @@ export class Transactions {
 
   begin(host: TxHost): MemoryTx {
     const tx = new MemoryTx(host);
-    this.#open.set(tx, { rows: new Map(), keys: new Map(), signals: [], ended: Promise.withResolvers() });
+    this.#open.set(tx, {
+      rows: new Map(),
+      judged: new Set(),
+      keys: new Map(),
+      signals: [],
+      ended: Promise.withResolvers(),
+    });
     return tx;
   }
 
@@ -56,6 +64,11 @@ export class Transactions {
 
   /** The open transaction that holds a row, other than `mine`. */
   lockerOfRow(id: JobId, mine?: Staged): Staged | undefined {
+    return this.#find((staged) => staged !== mine && (staged.rows.has(id) || staged.judged.has(id)));
+  }
+
+  /** The open transaction that has written a row, other than `mine`. */
+  writerOfRow(id: JobId, mine?: Staged): Staged | undefined {
     return this.#find((staged) => staged !== mine && staged.rows.has(id));
   }
 

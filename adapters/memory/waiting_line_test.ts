@@ -9,10 +9,10 @@ function row(seq: number, priority: number, scheduledAtMs: number): JobRow {
     args: "null",
     priority,
     maxAttempts: 1,
-    runAt: new Date(scheduledAtMs).toISOString(),
+    runAt: null,
     unique: false,
   };
-  return newRow(job, { seq, key: null, periodic: null, nowMs: 0 });
+  return newRow(job, { seq, key: null, periodic: null, nowMs: 0, dueMs: scheduledAtMs });
 }
 
 Deno.test("WaitingLine gives the first priority first, the oldest first, and what is not due not at all", () => {

@@ -1,3 +1,4 @@
+import type { KeyRule } from "../../ports/key_rule.ts";
 import type { Declared, PausedQueue } from "../../ports/store.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { arrayLiteral, isoSql } from "./sql_text.ts";
@@ -9,15 +10,22 @@ const DECLARE_QUEUES = `
   order by name
   on conflict (name) do nothing`;
 
-/** The process that started last is the newest program, so it says how a kind's jobs run. */
+/** The process that started last is the newest program, so it says how a kind's jobs run and what it does with twins. */
 const DECLARE_KINDS = `
-  insert into {schema}.kind as known (name, queue, max_attempts)
-  select name, queue, max_attempts
-  from unnest($1::text::text[], $2::text::text[], $3::text::int[]) as given (name, queue, max_attempts)
+  insert into {schema}.kind as known (
+    name, queue, max_attempts, key_by, key_while, key_within_ms, quiet_ms, at_most_ms
+  )
+  select name, queue, max_attempts, key_by::text[], key_while::text[], key_within_ms, quiet_ms, at_most_ms
+  from unnest(
+    $1::text::text[], $2::text::text[], $3::text::int[],
+    $4::text::text[], $5::text::text[], $6::text::bigint[], $7::text::bigint[], $8::text::bigint[]
+  ) as given (name, queue, max_attempts, key_by, key_while, key_within_ms, quiet_ms, at_most_ms)
   order by name
   on conflict (name) do update
-  set queue = excluded.queue, max_attempts = excluded.max_attempts
-  where (known.queue, known.max_attempts) is distinct from (excluded.queue, excluded.max_attempts)`;
+  set queue = excluded.queue, max_attempts = excluded.max_attempts, key_by = excluded.key_by,
+    key_while = excluded.key_while, key_within_ms = excluded.key_within_ms, quiet_ms = excluded.quiet_ms,
+    at_most_ms = excluded.at_most_ms
+  where row(known.*) is distinct from row(excluded.*)`;
 
 const PAUSE = `
   insert into {schema}.queue as known (name, paused_at)
@@ -60,7 +68,21 @@ export async function declare(database: PostgresDatabase, declared: Declared): P
     arrayLiteral(kinds.map((kind) => kind.name)),
     arrayLiteral(kinds.map((kind) => kind.queue)),
     arrayLiteral(kinds.map((kind) => kind.maxAttempts)),
+    ...ruleColumns(kinds.map((kind) => kind.rule)),
   ]);
+}
+
+/** Rules as columns: paths, states, how long a completed job counts, quiet and latest time, in ms. */
+export function ruleColumns(rules: readonly (KeyRule | undefined)[]): string[] {
+  const texts = (values: readonly string[] | null | undefined) =>
+    values == null ? null : arrayLiteral(values);
+  return [
+    arrayLiteral(rules.map((rule) => texts(rule?.by))),
+    arrayLiteral(rules.map((rule) => texts(rule?.while))),
+    arrayLiteral(rules.map((rule) => rule?.withinMs ?? null)),
+    arrayLiteral(rules.map((rule) => rule?.debounce?.quietMs ?? null)),
+    arrayLiteral(rules.map((rule) => rule?.debounce?.atMostMs ?? null)),
+  ];
 }
 
 /** From now on nobody claims from this queue. */

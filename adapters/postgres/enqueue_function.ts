@@ -1,3 +1,4 @@
+import { keySql } from "./key_sql.ts";
 import { silence } from "./silence.ts";
 import { EARLIEST, LATEST } from "./sql_text.ts";
 
@@ -15,6 +16,8 @@ interface EnqueueVersion {
   readonly options: string;
   /** Whether the queue `to_queue` must be woken. */
   readonly mustWake: string;
+  /** How it comes to its job. */
+  readonly making: Making;
   /** Whether `run_at` is an instant that is not taken. Default as it was at first, without most of the last day. */
   readonly isOutOfRange?: string;
 }
@@ -22,8 +25,105 @@ interface EnqueueVersion {
 const OUT_OF_RANGE_AT_FIRST =
   "enqueue.run_at < '0001-01-01 00:00:00+00' or enqueue.run_at > '9999-12-31 00:00:00+00'";
 
+/** How a version comes to its job, and what it needs for that. */
+interface Making {
+  /** What it reads of the kind, beside its queue and attempts. */
+  readonly kindColumns: string;
+  /** Variables, each on a line. */
+  readonly variables: string;
+  /** Statements that leave the job's id in `new_id` and its due time in `due`, or return the holder of its key. */
+  readonly statements: string;
+}
+
+/** Every unique job is unique by its args, for as long as the first one is kept. */
+const BY_ARGS_ALONE: Making = {
+  kindColumns: "",
+  variables: `
+  args_key bytea;
+  new_id bigint;
+  held_id bigint;
+  tries int := 0;`,
+  statements: `
+  if enqueue.unique_by_args then
+    args_key := sha256(convert_to(given_text, 'UTF8'));
+    loop
+      insert into {schema}.job_key (kind, key, job_id)
+      values (enqueue.kind, args_key, nextval($name\${schema}.job_id_seq$name$::regclass))
+      on conflict (kind, key) do nothing
+      returning job_id into new_id;
+      exit when found;
+      select held.job_id into held_id
+      from {schema}.job_key as held
+      where held.kind = enqueue.kind and held.key = args_key;
+      if found then
+        return held_id;
+      end if;
+      tries := tries + 1;
+      if tries >= 50 then
+        raise exception 'The unique key of a job of kind % changed hands 50 times', to_json(enqueue.kind)
+          using errcode = 'serialization_failure';
+      end if;
+    end loop;
+  else
+    new_id := nextval($name\${schema}.job_id_seq$name$::regclass);
+  end if;
+
+  insert into {schema}.job (id, kind, queue, priority, max_attempts, args, unique_key, scheduled_at)
+  values (
+    new_id, enqueue.kind, to_queue, enqueue.priority, declared.max_attempts, given, args_key,
+    greatest(coalesce(enqueue.run_at, clock_timestamp()), clock_timestamp())
+  )
+  returning scheduled_at into due;`,
+};
+
+/** What the kind declares of its twins holds; where it declares nothing, `unique_by_args`. */
+const BY_RULES: Making = {
+  kindColumns: ", known.key_by, known.key_while, known.key_within_ms, known.quiet_ms, known.at_most_ms",
+  variables: `
+  missing text;
+  offered record;
+  new_id bigint;`,
+  statements: `
+  if declared.key_while is not null or enqueue.unique_by_args then
+    if declared.quiet_ms is not null and enqueue.run_at is not null then
+      raise exception 'Cannot use run_at %: expected none, kind % is debounced', enqueue.run_at, to_json(enqueue.kind)
+        using errcode = 'invalid_parameter_value';
+    end if;
+    select path into missing
+    from unnest(declared.key_by) as named (path)
+    where given #> string_to_array(path, '.') is null
+    limit 1;
+    if found then
+      raise exception 'Cannot enqueue a job of kind %: its args have no %, which its unique key is made of',
+        to_json(enqueue.kind), to_json(missing)
+        using errcode = 'invalid_parameter_value';
+    end if;
+    select * into offered
+    from {schema}.offer_keyed(
+      null, enqueue.kind, ${keySql("given", "declared.key_by")},
+      declared.key_while, declared.key_within_ms, declared.quiet_ms, declared.at_most_ms,
+      to_queue, enqueue.priority, declared.max_attempts, given, enqueue.run_at, true
+    );
+    new_id := offered.id;
+    if offered.woken_queue is null then
+      return new_id;
+    end if;
+    to_queue := offered.woken_queue;
+    due := clock_timestamp();
+  else
+    insert into {schema}.job (kind, queue, priority, max_attempts, args, scheduled_at, rules_applied)
+    values (
+      enqueue.kind, to_queue, enqueue.priority, declared.max_attempts, given,
+      greatest(coalesce(enqueue.run_at, clock_timestamp()), clock_timestamp()), true
+    )
+    returning id, scheduled_at into new_id, due;
+  end if;`,
+};
+
+const OUT_OF_RANGE = `enqueue.run_at < ${EARLIEST} or enqueue.run_at > ${LATEST}`;
+
 function enqueueFunction(
-  { create, options, mustWake, isOutOfRange = OUT_OF_RANGE_AT_FIRST }: EnqueueVersion,
+  { create, options, mustWake, making, isOutOfRange = OUT_OF_RANGE_AT_FIRST }: EnqueueVersion,
 ): string {
   return `
 ${create} function {schema}.enqueue(
@@ -40,14 +140,10 @@ declare
   given jsonb := coalesce(enqueue.args, 'null');
   given_text text := given::text;
   to_queue text;
-  due timestamptz;
-  args_key bytea;
-  new_id bigint;
-  held_id bigint;
-  tries int := 0;
+  due timestamptz;${making.variables}
   channel text;
 begin
-  select known.queue, known.max_attempts into declared from {schema}.kind as known where known.name = enqueue.kind;
+  select known.queue, known.max_attempts${making.kindColumns} into declared from {schema}.kind as known where known.name = enqueue.kind;
   if not found then
     raise exception 'Cannot enqueue a job of kind %: no process that declares it has started so far',
       coalesce(to_json(enqueue.kind)::text, 'null')
@@ -78,37 +174,7 @@ begin
     raise exception 'Cannot store args: they are nested deeper than 500 levels'
       using errcode = 'invalid_parameter_value';
   end if;
-
-  if enqueue.unique_by_args then
-    args_key := sha256(convert_to(given_text, 'UTF8'));
-    loop
-      insert into {schema}.job_key (kind, key, job_id)
-      values (enqueue.kind, args_key, nextval($name\${schema}.job_id_seq$name$::regclass))
-      on conflict (kind, key) do nothing
-      returning job_id into new_id;
-      exit when found;
-      select held.job_id into held_id
-      from {schema}.job_key as held
-      where held.kind = enqueue.kind and held.key = args_key;
-      if found then
-        return held_id;
-      end if;
-      tries := tries + 1;
-      if tries >= 50 then
-        raise exception 'The unique key of a job of kind % changed hands 50 times', to_json(enqueue.kind)
-          using errcode = 'serialization_failure';
-      end if;
-    end loop;
-  else
-    new_id := nextval($name\${schema}.job_id_seq$name$::regclass);
-  end if;
-
-  insert into {schema}.job (id, kind, queue, priority, max_attempts, args, unique_key, scheduled_at)
-  values (
-    new_id, enqueue.kind, to_queue, enqueue.priority, declared.max_attempts, given, args_key,
-    greatest(coalesce(enqueue.run_at, clock_timestamp()), clock_timestamp())
-  )
-  returning scheduled_at into due;
+${making.statements}
 
   if due <= clock_timestamp() and ${mustWake} then
     -- The channel's name is made of the schema's, as every process makes it.
@@ -161,6 +227,7 @@ ${
     create: "create",
     options: "",
     mustWake: UNLESS_AWAKE,
+    making: BY_ARGS_ALONE,
   })
 }`;
 
@@ -169,6 +236,7 @@ export const ENQUEUE_SILENTLY: string = enqueueFunction({
   create: "create or replace",
   options: PINNED,
   mustWake: `(${silence("to_queue")}) is null`,
+  making: BY_ARGS_ALONE,
 });
 
 /** The same, and takes the whole of the years 1 to 9999. */
@@ -176,7 +244,17 @@ export const ENQUEUE_IN_RANGE: string = enqueueFunction({
   create: "create or replace",
   options: PINNED,
   mustWake: `(${silence("to_queue")}) is null`,
-  isOutOfRange: `enqueue.run_at < ${EARLIEST} or enqueue.run_at > ${LATEST}`,
+  making: BY_ARGS_ALONE,
+  isOutOfRange: OUT_OF_RANGE,
+});
+
+/** The function that keeps to what kinds declare of their twins. */
+export const ENQUEUE_BY_RULES: string = enqueueFunction({
+  create: "create or replace",
+  options: PINNED,
+  mustWake: `(${silence("to_queue")}) is null`,
+  making: BY_RULES,
+  isOutOfRange: OUT_OF_RANGE,
 });
 
 /** The function as it was before it was silent. */
@@ -184,6 +262,7 @@ export const ENQUEUE_ALOUD: string = enqueueFunction({
   create: "create or replace",
   options: PINNED,
   mustWake: UNLESS_AWAKE,
+  making: BY_ARGS_ALONE,
 });
 
 /** Undoes it. */

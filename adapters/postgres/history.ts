@@ -68,15 +68,17 @@ function releaseKeys(source: string): string {
  * SQL for a job's errors with one more: an object of class, message and stack, to which the attempt's number and the
  * time are added. Nothing is added where it is null. The first and the newest others are kept. What is no list, as
  * somebody's SQL may leave it, becomes the first of one.
+ *
+ * @param errors What it has so far, where that is not what its row says.
  */
-export function withError(job: string, error: string): string {
+export function withError(job: string, error: string, errors: string = `${job}.errors`): string {
   const whole = `jsonb_build_object('attempt', ${job}.attempt, 'at', ${NOW_ISO}) || ${error}`;
   return `
     case
-      when ${error} is null then ${job}.errors
-      when coalesce(jsonb_typeof(${job}.errors), 'null') = 'null' then jsonb_build_array(${whole})
-      when jsonb_typeof(${job}.errors) <> 'array' then jsonb_build_array(${job}.errors, ${whole})
-      when jsonb_array_length(${job}.errors) >= ${ERRORS_KEPT_MAX} then (${job}.errors - 1) || (${whole})
-      else ${job}.errors || (${whole})
+      when ${error} is null then ${errors}
+      when coalesce(jsonb_typeof(${errors}), 'null') = 'null' then jsonb_build_array(${whole})
+      when jsonb_typeof(${errors}) <> 'array' then jsonb_build_array((${errors}), ${whole})
+      when jsonb_array_length(${errors}) >= ${ERRORS_KEPT_MAX} then ((${errors}) - 1) || (${whole})
+      else (${errors}) || (${whole})
     end`;
 }

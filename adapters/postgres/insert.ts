@@ -19,26 +19,35 @@ export interface InsertTarget extends SignalTarget {
 }
 
 /**
+ * Another program may have declared what a kind does with twins. Then nothing is inserted, and the job goes where that is
+ * heeded.
+ */
+const UNRULED = (kind: string) => `
+    not exists (select from {schema}.kind where key_while is not null and name = ${kind})`;
+
+/**
  * Never due before the clock's time: a claimer starts its scan at the last job that it claimed, and what falls behind
  * that is found later only.
  */
-const INSERT_ROWS = `
-  insert into {schema}.job (kind, queue, priority, max_attempts, args, scheduled_at)
+const insertRows = (kinds: string) => `
+  insert into {schema}.job (kind, queue, priority, max_attempts, args, scheduled_at, rules_applied)
   select
     kind, queue, priority, max_attempts, args::jsonb,
-    greatest(coalesce(run_at::timestamptz, clock_timestamp()), clock_timestamp())
+    greatest(coalesce(run_at::timestamptz, clock_timestamp()), clock_timestamp()), true
   from unnest(
     $1::text::text[], $2::text::text[], $3::text::smallint[], $4::text::int[], $5::text::text[], $6::text::text[]
   ) with ordinality as given (kind, queue, priority, max_attempts, args, run_at, ord)
+  where ${UNRULED(`any(${kinds}::text::text[])`)}
   order by ord`;
 
-const INSERT = `${INSERT_ROWS} returning id`;
+const INSERT = `${insertRows("$7")} returning id`;
 
 /** The same for jobs that differ in their args alone and are due now, as those of a burst mostly are: half the work. */
 const INSERT_ALIKE = `
-  insert into {schema}.job (kind, queue, priority, max_attempts, args, scheduled_at)
-  select $1::text, $2::text, $3::text::smallint, $4::text::int, args::jsonb, clock_timestamp()
+  insert into {schema}.job (kind, queue, priority, max_attempts, args, scheduled_at, rules_applied)
+  select $1::text, $2::text, $3::text::smallint, $4::text::int, args::jsonb, clock_timestamp(), true
   from unnest($5::text::text[]) with ordinality as given (args, ord)
+  where ${UNRULED("$1::text")}
   order by ord
   returning id`;
 
@@ -53,7 +62,7 @@ const INSERT_ALIKE_AND_WAKE = `
 /** The same for jobs that differ, and wakes the queues of what is due now, except those for which nobody needs to be woken. */
 const INSERT_AND_WAKE = `
   with inserted as (
-    ${INSERT_ROWS} returning id, queue, scheduled_at
+    ${insertRows("$10")} returning id, queue, scheduled_at
   ), woken as (
     select pg_notify($7::text, signals.payload)
     from (select distinct queue from inserted where scheduled_at <= clock_timestamp()) as due
@@ -68,11 +77,11 @@ const INSERT_AND_WAKE = `
  * session, which costs more than the insert itself.
  */
 const INSERT_ONE = `
-  insert into {schema}.job (kind, queue, priority, max_attempts, args, scheduled_at)
-  values (
+  insert into {schema}.job (kind, queue, priority, max_attempts, args, scheduled_at, rules_applied)
+  select
     $1::text, $2::text, $3::text::smallint, $4::text::int, $5::text::jsonb,
-    greatest(coalesce($6::text::timestamptz, clock_timestamp()), clock_timestamp())
-  )
+    greatest(coalesce($6::text::timestamptz, clock_timestamp()), clock_timestamp()), true
+  where ${UNRULED("$1::text")}
   returning id`;
 
 /** The same for one that is due now, and wakes its queue. */
@@ -104,19 +113,30 @@ export function wakeParams(channel: string, jobs: readonly NewJob[]): TxParam[] 
   return [channel, arrayLiteral(queues), arrayLiteral(queues.map(readySignal))];
 }
 
-/** Writes jobs by themselves, all or none. Whoever calls wakes the queues after it. */
+/** The kinds of jobs, each once. */
+export function kindsOf(jobs: readonly NewJob[]): string[] {
+  return [...new Set(jobs.map((job) => job.kind))];
+}
+
+/** Jobs were not inserted, for a kind of theirs has rules that this program does not know: {@linkcode insertUnique} does. */
+export class RuledKind extends Error {
+  /** The name of the class. */
+  override readonly name = "RuledKind";
+}
+
+/**
+ * Writes jobs that have no unique key, all or none. Whoever calls wakes the queues after it.
+ *
+ * @throws {RuledKind} none of them is unique for this program, and one is for another: nothing was written.
+ */
 export async function insertJobs(
   run: RunStatement,
-  target: InsertTarget,
   jobs: readonly NewJob[],
 ): Promise<Inserted[]> {
   if (jobs.length === 0) return [];
-  if (jobs.some((job) => job.unique)) return await insertUnique(run, target, jobs, false);
-  return await insertPlain(run, jobs);
-}
-
-async function insertPlain(run: RunStatement, jobs: readonly NewJob[]): Promise<Inserted[]> {
-  if (!areAlike(jobs)) return toInserted(await run(INSERT, columnsOf(jobs)));
+  if (!areAlike(jobs)) {
+    return toInserted(await run(INSERT, [...columnsOf(jobs), arrayLiteral(kindsOf(jobs))]));
+  }
   return toInserted(await run(INSERT_ALIKE, alikeColumnsOf(jobs)));
 }
 
@@ -166,19 +186,34 @@ async function insertBatchIn(
   jobs: readonly NewJob[],
 ): Promise<Inserted[]> {
   if (jobs.some((job) => job.unique)) return await insertUnique(run, target, jobs, true);
-  return await insertAndWake(run, target, jobs);
+  try {
+    return await insertAndWake(run, target, jobs);
+  } catch (error) {
+    if (!(error instanceof RuledKind)) throw error;
+    return await insertUnique(run, target, jobs, true);
+  }
 }
 
-/** Writes jobs that have no unique key, and wakes their queues at the commit unless nobody needs to be woken. */
+/**
+ * Writes jobs that have no unique key, and wakes their queues at the commit unless nobody needs to be woken.
+ *
+ * @throws {RuledKind} one of them has one for another program: nothing was written.
+ */
 export async function insertAndWake(
   run: RunStatement,
   target: InsertTarget,
   jobs: readonly NewJob[],
 ): Promise<Inserted[]> {
   if (jobs.length === 1) return [await insertOneAndWake(run, target, jobs[0]!)];
-  if (jobs.every(({ queue }) => target.silent.has(queue))) return await insertJobs(run, target, jobs);
+  if (jobs.every(({ queue }) => target.silent.has(queue))) return await insertJobs(run, jobs);
   if (!areAlike(jobs)) {
-    return toInserted(await run(INSERT_AND_WAKE, [...columnsOf(jobs), ...wakeParams(target.channel, jobs)]));
+    return toInserted(
+      await run(INSERT_AND_WAKE, [
+        ...columnsOf(jobs),
+        ...wakeParams(target.channel, jobs),
+        arrayLiteral(kindsOf(jobs)),
+      ]),
+    );
   }
   const { queue } = jobs[0]!;
   const rows = await run(INSERT_ALIKE_AND_WAKE, [
@@ -186,8 +221,9 @@ export async function insertAndWake(
     target.channel,
     readySignal(queue),
   ]);
+  const inserted = toInserted(rows);
   target.silent.note(queue, rows[0]?.woken !== "");
-  return toInserted(rows);
+  return inserted;
 }
 
 async function insertOneAndWake(
@@ -202,9 +238,10 @@ async function insertOneAndWake(
     return toInserted(await run(INSERT_ONE_AND_NOTIFY, wake))[0]!;
   }
   const rows = await run(INSERT_ONE_AND_WAKE, wake);
+  const [inserted] = toInserted(rows);
   const woken = rows[0]?.woken;
   if (woken !== "later") target.silent.note(queue, woken !== "");
-  return toInserted(rows)[0]!;
+  return inserted!;
 }
 
 /**
@@ -223,6 +260,7 @@ export function runIn(tx: Tx, { statement }: InsertTarget): RunStatement {
 }
 
 function toInserted(rows: readonly TxRow[]): Inserted[] {
+  if (rows.length === 0) throw new RuledKind();
   // The rows are inserted in the order of the request and numbered as they are, so the ids come in that order.
   return rows.map((row) => ({ id: idOf(row), existed: false }));
 }

@@ -58,10 +58,12 @@ import {
   insertJobsIn,
   type InsertTarget,
   jobBatches,
+  RuledKind,
   runIn,
   type RunStatement,
 } from "./insert.ts";
 import { getJob, listJobs, readFinals } from "./inspect.ts";
+import { insertUnique } from "./insert_unique.ts";
 import { lead, resign } from "./leader.ts";
 import { LostClaims } from "./lost_claims.ts";
 import { PATIENT_LOCK_MS, PatientStatements } from "./patient.ts";
@@ -236,25 +238,34 @@ export class PostgresStore implements Store {
   }
 
   async #insert(jobs: readonly NewJob[]): Promise<Inserted[]> {
-    const unique = jobs.find((job) => job.unique);
-    if (unique === undefined) {
-      if (jobBatches(jobs).length <= 1) return await insertJobs(this.#run, this.#target, jobs);
-      return await this.#work.transaction((own) => this.#insertIn(own, jobs));
-    }
+    if (jobs.some((job) => job.unique)) return await this.#insertUnique(jobs, false);
     try {
-      if (jobs.length === 1) {
-        return await insertJobs((text, params) => this.#patient.query(text, params), this.#target, jobs);
-      }
-      // It may take several statements.
-      return await this.#patient.transaction((own) => this.#insertIn(own, jobs));
+      if (jobBatches(jobs).length <= 1) return await insertJobs(this.#run, jobs);
+      return await this.#work.transaction((own) => {
+        const run = runOf(own);
+        return eachBatch(jobs, (batch) => insertJobs(run, batch));
+      });
     } catch (error) {
-      throw heldKey(error, unique.kind);
+      if (!(error instanceof RuledKind)) throw error;
+      return await this.#insertUnique(jobs, false);
     }
   }
 
-  #insertIn(own: Transaction, jobs: readonly NewJob[]): Promise<Inserted[]> {
-    const run: RunStatement = async (text, params) => await own.unsafe(text, params);
-    return eachBatch(jobs, (batch) => insertJobs(run, this.#target, batch));
+  /** What has to wait for others' keys keeps no connection that claims and ends need. */
+  async #insertUnique(jobs: readonly NewJob[], wakes: boolean): Promise<Inserted[]> {
+    try {
+      if (jobs.length === 1) {
+        const run: RunStatement = (text, params) => this.#patient.query(text, params);
+        return await insertUnique(run, this.#target, jobs, wakes);
+      }
+      // It may take several statements.
+      return await this.#patient.transaction((own) => {
+        const run = runOf(own);
+        return eachBatch(jobs, (batch) => insertUnique(run, this.#target, batch, wakes));
+      });
+    } catch (error) {
+      throw heldKey(error, jobs.find((job) => job.unique)?.kind ?? jobs[0]!.kind);
+    }
   }
 
   /**
@@ -262,7 +273,14 @@ export class PostgresStore implements Store {
    * ready, but for those for which nobody needs to be woken.
    */
   async insertAndSignal(jobs: readonly NewJob[]): Promise<Inserted[]> {
-    return await this.#ids.guard(() => insertAndWake(this.#run, this.#target, jobs));
+    return await this.#ids.guard(async () => {
+      try {
+        return await insertAndWake(this.#run, this.#target, jobs);
+      } catch (error) {
+        if (!(error instanceof RuledKind)) throw error;
+        return await this.#insertUnique(jobs, true);
+      }
+    });
   }
 
   /** Calls one job off; through the transaction when there is one. */
@@ -495,9 +513,13 @@ function divide(poolSize: number): PoolSizes {
   return { work, patient, database: free - patient - work };
 }
 
-/** What a unique enqueue failed with: the lock that it has waited for is its key's, or that of a whole table. */
+function runOf(own: Transaction): RunStatement {
+  return async (text, params) => await own.unsafe(text, params);
+}
+
+/** What a unique enqueue failed with: the lock that it has waited for is its key's or its holder's, or that of a whole table. */
 function heldKey(error: unknown, kind: string): unknown {
   if (!(error instanceof StatementTimeoutError) || error.bound !== "lock") return error;
-  if (heldRelation(error) !== "job_key") return error;
+  if (!["job_key", "job"].includes(heldRelation(error) ?? "")) return error;
   return new UniqueKeyHeldError(kind, error.boundMs ?? 0, { cause: error.cause });
 }

@@ -6,6 +6,7 @@ import type { TxRow } from "../../ports/tx.ts";
 import { errorText } from "./error_text.ts";
 import { endJobs, withError } from "./history.ts";
 import { arrayLiteral, isoSql } from "./sql_text.ts";
+import { supersededBySql, supersededErrors } from "./superseded.ts";
 import type { Statements } from "./statements.ts";
 import { countLeft, forget } from "./unregister.ts";
 
@@ -32,7 +33,7 @@ const RUNNING = `
 
 const RESCUE = `
   with mine as materialized (
-    select id, run, attempt, max_attempts, cancel_requested
+    select id, run, attempt, max_attempts, cancel_requested, kind, unique_key
     from {schema}.job
     where id = any($3::text::bigint[]) and owner = $1::text::uuid and state = 'running'
     order by id
@@ -47,11 +48,14 @@ const RESCUE = `
       case when started.id is not null then $2::text::jsonb end as error,
       case
         when mine.cancel_requested then 'cancelled'
+        when started.id is not null and mine.attempt >= mine.max_attempts then 'discarded'
+        when superseded_by is not null then 'cancelled'
         when started.id is null then 'released'
-        when mine.attempt >= mine.max_attempts then 'discarded'
         else 'retried'
-      end as fate
-    from mine left join started on started.id = mine.id and started.run = mine.run
+      end as fate,
+      case when not mine.cancel_requested then superseded_by end as superseded_by
+    from (select *, ${supersededBySql("mine")} as superseded_by from mine) as mine
+    left join started on started.id = mine.id and started.run = mine.run
   ), moved as (
     update {schema}.job
     set
@@ -69,7 +73,11 @@ const RESCUE = `
     delete from {schema}.job
     using judged
     where job.id = judged.id and fate in ('cancelled', 'discarded')
-    returning job.*, fate as final, null::jsonb as output, ${withError("job", "judged.error")} as final_errors
+    returning job.*, fate as final, null::jsonb as output,
+      case
+        when fate = 'discarded' or superseded_by is null then ${withError("job", "judged.error")}
+        else ${supersededErrors("job", "superseded_by", withError("job", "judged.error"))}
+      end as final_errors
   ), ${endJobs("ended")}
   select id, queue, fate from moved
   union all

@@ -1,9 +1,4 @@
-import {
-  JobNotFoundError,
-  JobRunningError,
-  TransactionConflictError,
-  UniqueConflictError,
-} from "../../ports/errors.ts";
+import { JobNotFoundError, JobRunningError, UniqueConflictError } from "../../ports/errors.ts";
 import type { Transaction } from "../../ports/database.ts";
 import { PERIODIC_PREFIX } from "../../ports/limits.ts";
 import type { TxRow } from "../../ports/tx.ts";
@@ -28,11 +23,13 @@ const LOCK_ENDED = `
   for update`;
 
 const TAKE_KEY = `
-  insert into {schema}.job_key (kind, key, job_id)
-  values ($2::text, decode($3::text, 'hex'), $1::text::bigint)
-  on conflict (kind, key) do nothing`;
-
-const HOLDER = "select job_id from {schema}.job_key where kind = $1::text and key = decode($2::text, 'hex')";
+  select offer.id
+  from (select) as one
+  left join {schema}.kind as known on known.name = $2::text
+  cross join lateral {schema}.offer_keyed(
+    $1::text::bigint, $2::text, decode($3::text, 'hex'),
+    known.key_while, known.key_within_ms, null, null, null, null, null, null, null, false
+  ) as offer`;
 
 const BRING_BACK = `
   with ended as (
@@ -42,11 +39,11 @@ const BRING_BACK = `
   )
   insert into {schema}.job (
     id, kind, queue, state, priority, scheduled_at, enqueued_at, claimed_at, attempt, max_attempts, run, snoozes,
-    alone, args, unique_key, errors
+    alone, args, unique_key, errors, rules_applied
   )
   select
     id, kind, queue, 'pending', priority, clock_timestamp(), enqueued_at, claimed_at, attempt,
-    greatest(max_attempts, attempt + 1), run, snoozes, alone, args, unique_key, errors
+    greatest(max_attempts, attempt + 1), run, snoozes, alone, args, unique_key, errors, true
   from ended
   returning queue`;
 
@@ -57,7 +54,7 @@ const TRIES = 5;
  *
  * @throws {JobNotFoundError} there is none.
  * @throws {JobRunningError} it runs.
- * @throws {UniqueConflictError} another job holds its unique key, or is the run of its periodic.
+ * @throws {UniqueConflictError} another job holds its unique key and keeps it out, or is the run of its periodic.
  */
 export async function retryJob(database: Statements, id: string): Promise<string> {
   if (!isJobId(id)) throw new JobNotFoundError(id);
@@ -98,12 +95,7 @@ async function linkPeriodic(tx: Transaction, id: string): Promise<void> {
 }
 
 async function takeKey(tx: Transaction, id: string, job: TxRow): Promise<void> {
-  for (let tries = 0; tries < TRIES; tries++) {
-    await tx.unsafe(TAKE_KEY, [id, String(job.kind), String(job.key)]);
-    const [holder] = await tx.unsafe(HOLDER, [String(job.kind), String(job.key)]);
-    if (holder === undefined) continue;
-    if (String(holder.job_id) !== id) throw new UniqueConflictError(id, String(holder.job_id));
-    return;
-  }
-  throw new TransactionConflictError("40001", { cause: new Error("The unique key changed hands") });
+  const [offer] = await tx.unsafe(TAKE_KEY, [id, String(job.kind), String(job.key)]);
+  const holder = String(offer?.id);
+  if (holder !== id) throw new UniqueConflictError(id, holder);
 }

@@ -9,6 +9,7 @@ import {
   ENQUEUE_SILENTLY,
 } from "./enqueue_function.ts";
 import { grantAsOn } from "./grants.ts";
+import { CREATE_KEY_RULES, DROP_KEY_RULES } from "./key_rules.ts";
 import { JOBS_PART, type MigrationSql, printMigration } from "./migrate.ts";
 import { CREATE_PERIODIC_RUNS, DROP_PERIODIC_RUNS } from "./periodic_run_step.ts";
 import { PIN_SEARCH_PATH, UNPIN_SEARCH_PATH } from "./pin_search_path.ts";
@@ -221,6 +222,7 @@ export const JOB_STEPS: readonly MigrationStep[] = [
     down: DROP_PART_VERSIONS,
   },
   { version: 12, name: "the last day of enqueue by SQL", up: ENQUEUE_IN_RANGE, down: ENQUEUE_SILENTLY },
+  { version: 13, name: "what kinds declare of twins", up: CREATE_KEY_RULES, down: DROP_KEY_RULES },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */

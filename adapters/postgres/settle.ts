@@ -4,6 +4,7 @@ import type { RunRef, Settled, Settlement } from "../../ports/store.ts";
 import { ASIDE_SQL } from "./aside.ts";
 import { errorText } from "./error_text.ts";
 import { endFreshJobs, endJobs, withError } from "./history.ts";
+import { supersededBySql, supersededErrors } from "./superseded.ts";
 import { arrayLiteral, refColumns } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
@@ -15,7 +16,7 @@ import type { Statements } from "./statements.ts";
  */
 const LOCKED = `
     cross join lateral (
-      select ctid as place
+      select ctid as place, id, kind, unique_key
       from {schema}.job
       where job.id = given.id and job.run = given.run and job.state = 'running'
       offset 0
@@ -62,7 +63,9 @@ const BACK_IN_LINE = `
       $1::text::bigint[], $2::text::int[], $3::text::text[], $4::text::float8[], $5::text::text[], $6::text::boolean[]
     ) as given (id, run, way, delay_ms, error, alone)
   ), locked as materialized (
-    select job.place, given.way, given.delay_ms, given.error::jsonb as error, given.alone
+    select
+      job.place, given.way, given.delay_ms, given.error::jsonb as error, given.alone,
+      ${supersededBySql("job")} as superseded_by
     from given ${LOCKED}
   ), moved as (
     update {schema}.job
@@ -78,16 +81,19 @@ const BACK_IN_LINE = `
       progress = null,
       errors = ${withError("job", "locked.error")}
     from locked
-    where job.ctid = locked.place and not job.cancel_requested
+    where job.ctid = locked.place and not job.cancel_requested and superseded_by is null
     returning job.id, job.run, job.state
   ), ended as (
     delete from {schema}.job
     using locked
-    where job.ctid = locked.place and job.cancel_requested
+    where job.ctid = locked.place and (job.cancel_requested or superseded_by is not null)
     returning job.*,
       'cancelled' as final,
       null::jsonb as output,
-      ${withError("job", "locked.error")} as final_errors
+      case
+        when job.cancel_requested then ${withError("job", "locked.error")}
+        else ${supersededErrors("job", "superseded_by", withError("job", "locked.error"))}
+      end as final_errors
   ), ${endJobs("ended")}
   select id, run, state from moved
   union all

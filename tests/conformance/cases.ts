@@ -21,6 +21,7 @@ import { snoozeCases } from "./cases/snooze.ts";
 import { stopCases } from "./cases/stop.ts";
 import { timeoutCases } from "./cases/timeouts.ts";
 import { transactionCases } from "./cases/transactions.ts";
+import { twinCases } from "./cases/twins.ts";
 import { uniqueCases } from "./cases/unique.ts";
 import { upkeepCases } from "./cases/upkeep.ts";
 import { waitCases } from "./cases/wait.ts";
@@ -31,6 +32,7 @@ export const cases: readonly Case[] = [
   ...enqueueCases,
   ...transactionCases,
   ...uniqueCases,
+  ...twinCases,
   ...edgeCases,
   ...attemptCases,
   ...snoozeCases,

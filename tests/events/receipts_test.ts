@@ -3,7 +3,7 @@ import { InvalidOptionError } from "../../ports/mod.ts";
 import { Bus, keeping, placed } from "./support/bus.ts";
 
 /** Transactions of other tests on this server may be open for a while. */
-const GONE_MS = 30_000;
+const GONE_MS = 60_000;
 
 Deno.test("awaitFanout() gives each reason why there is no fan-out its own answer", async () => {
   await using bus = await Bus.open();

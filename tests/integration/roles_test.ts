@@ -61,6 +61,13 @@ async function opened(): Promise<Programs> {
           maxAttempts: 3,
           timeout: 5000,
           handler: (args, ctx) => (ctx.progress(0.5), args),
+        }, {
+          name: "gathered",
+          queue: "default",
+          maxAttempts: 3,
+          timeout: 5000,
+          debounce: { by: ["id"], quietMs: 300, atMostMs: 10_000 },
+          handler: (args) => args,
         }],
         periodics: [{ name: "tick", every: 60_000, handler: () => "ticked" }],
         eventTypes: [{
@@ -156,6 +163,11 @@ Deno.test("with the documented rights each program does its work, and is denied 
       );
       ids.push(row!.id);
     }
+    const gathered = await runtime.enqueue("gathered", { id: 1, n: 1 });
+    assertEquals(await runtime.offer("gathered", { id: 1, n: 2 }), { id: gathered, added: false });
+    const [again] = await sql.unsafe(`select ${schema}.enqueue('gathered', '{"id": 1, "n": 3}')::text as id`);
+    assertEquals(again!.id, gathered);
+    ids.push(gathered);
     for (const id of ids) {
       const result = await worker.runtime.wait(id, DEADLINE_MS);
       assert(result.done && result.state === "completed", `${id}: ${JSON.stringify(result)}`);
@@ -189,6 +201,13 @@ Deno.test("with the documented rights each program does its work, and is denied 
       () => sql.unsafe(`update ${schema}.job set args = '{}'`),
       () => sql.unsafe(`delete from ${schema}.job`),
       () => sql.unsafe(`delete from ${schema}.job_key`),
+      () => sql.unsafe(`update ${schema}.job_key set job_id = 1`),
+      () => sql.unsafe(`insert into ${schema}.kind (name, queue, max_attempts) values ('k', 'default', 1)`),
+      () =>
+        sql.unsafe(
+          `create temp table own (n int);
+          create trigger own after insert on own for each row execute function ${schema}.apply_rules()`,
+        ),
       () => sql.unsafe(`insert into ${schema}.job (kind, state) values ('plain', 'running')`),
       () =>
         sql.unsafe(`insert into ${schema}.outbox (type, subject, fanned_out_at) values ('a', 'b', now())`),
@@ -221,6 +240,11 @@ Deno.test("with the documented rights each program does its work, and is denied 
       () => runtime.enqueue("plain", {}),
       () => runtime.enqueue("plain", {}, { uniqueByArgs: true }),
       () => sql.unsafe(`select ${schema}.enqueue('plain', '{}')`),
+      () =>
+        sql.unsafe(
+          `select ${schema}.offer_keyed(
+            null, 'plain', '', null, null, null, null, 'default', 2, 3, '{}', null, true)`,
+        ),
       () => runtime.recorder.record({ type: "order.placed", subject: "order:3" }),
       () => runtime.retry(ids[0]!),
       () => runtime.events.requeue(eventId),

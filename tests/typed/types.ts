@@ -16,6 +16,9 @@ export function checks(port: Jobs): void {
   jobs.enqueue(sweep, { olderThanDays: 3 });
   jobs.enqueueMany([{ kind: "sweep", args: {} }, { kind: valibotMail, args: { orderId: "1" }, priority: 4 }]);
 
+  jobs.offer(zodMail, { orderId: "1" }).then(({ id, added }) => [id, added]);
+  jobs.offer("sweep");
+
   // @ts-expect-error a wrong name
   jobs.enqueue("mail.zodd", { orderId: "1" });
   // @ts-expect-error no args where some are needed
@@ -28,6 +31,8 @@ export function checks(port: Jobs): void {
   jobs.enqueue(arkMail, { orderId: "1", language: "fr" });
   // @ts-expect-error the stored form is wanted, not what the handler gets
   jobs.enqueue("remind", { at: new Date(), user: "ada" });
+  // @ts-expect-error a wrong shape of an offer
+  jobs.offer("mail.zod", { orderId: 1 });
   // @ts-expect-error another kind's args
   jobs.enqueueMany([{ kind: "sweep", args: { orderId: 1 } }]);
   // @ts-expect-error a misspelt option

@@ -11,6 +11,7 @@ import {
   type Jobs,
   type Json,
   type JsonInput,
+  type Offered,
   parseJsonText,
   type Permissions,
   toJsonText,
@@ -23,19 +24,19 @@ import {
  */
 export interface JobOrder {
   /** The method of {@linkcode Jobs}. */
-  readonly method: "enqueue" | "enqueueMany" | "cancel";
+  readonly method: "offer" | "enqueueMany" | "cancel";
   /** Its arguments; args of jobs as texts, dates as ISO 8601. */
   readonly params: readonly Json[];
 }
 
 /** The order for one job. */
-export function enqueueOrder(
+export function offerOrder(
   kind: string,
   args: JsonInput | undefined,
   options: EnqueueOptions | undefined,
 ): JobOrder {
   return {
-    method: "enqueue",
+    method: "offer",
     params: [
       kindOf(kind),
       argsText(args),
@@ -68,9 +69,9 @@ export function enqueueManyOrder(requests: readonly EnqueueRequest[]): JobOrder 
 export async function carryOut({ method, params }: JobOrder, jobs: Jobs, tx: Tx | null): Promise<Json> {
   const on = tx === null ? jobs : jobs.with(tx);
   switch (method) {
-    case "enqueue": {
+    case "offer": {
       const { kind, args, options } = requestOf(params);
-      return await on.enqueue(kind, args, options);
+      return { ...await on.offer(kind, args, options) } satisfies Offered as unknown as Json;
     }
     case "enqueueMany":
       return await on.enqueueMany(
@@ -95,7 +96,7 @@ export function checkAllowed(
   const allowed = permissions.enqueue ?? [];
   const asked = method === "cancel"
     ? ["cancel"]
-    : (method === "enqueue" ? [params] : params).map((request) => requestOf(request).kind);
+    : (method === "offer" ? [params] : params).map((request) => requestOf(request).kind);
   const beyond = [...new Set(asked)].filter((name) => method === "cancel" || !allowed.includes(name));
   if (beyond.length > 0) throw new EnqueueNotAllowedError(kind, beyond.slice(0, BEYOND_MAX));
 }

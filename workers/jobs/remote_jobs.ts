@@ -7,10 +7,11 @@ import {
   type Jobs,
   type Json,
   type JsonInput,
+  type Offered,
   type Tx,
   watchTransaction,
 } from "../../ports/mod.ts";
-import { enqueueManyOrder, enqueueOrder, type JobOrder } from "./job_order.ts";
+import { enqueueManyOrder, type JobOrder, offerOrder } from "./job_order.ts";
 
 /** What {@linkcode RemoteJobs} need. */
 export interface RemoteJobsOptions {
@@ -45,7 +46,12 @@ export class RemoteJobs implements Jobs {
 
   /** As {@linkcode Jobs.enqueue} says. */
   async enqueue(kind: string, args?: JsonInput, options?: EnqueueOptions): Promise<JobId> {
-    return String(await this.#place(enqueueOrder(kind, args, options)));
+    return (await this.offer(kind, args, options)).id;
+  }
+
+  /** As {@linkcode Jobs.offer} says. */
+  async offer(kind: string, args?: JsonInput, options?: EnqueueOptions): Promise<Offered> {
+    return await this.#place(offerOrder(kind, args, options)) as unknown as Offered;
   }
 
   /** As {@linkcode Jobs.enqueueMany} says. */

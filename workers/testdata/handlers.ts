@@ -198,6 +198,8 @@ const actions: Record<
       switch (args["method"]) {
         case "enqueue":
           return await ctx.jobs.enqueue(kind, given, options);
+        case "offer":
+          return { ...await ctx.jobs.offer(kind, given, options) };
         case "enqueueMany":
           return await ctx.jobs.enqueueMany([request, request]);
         case "cancel":

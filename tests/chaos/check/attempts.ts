@@ -72,6 +72,9 @@ function isJustified(history: History, job: JobRow, error: AttemptError): boolea
     case "worker lost":
       return made.some((each) => wasLost(history, each, at)) ||
         (mayBeUnseen && someoneWasLost(history, at));
+    case "superseded":
+      // None of its kinds declares what becomes of twins.
+      return false;
   }
 }
 

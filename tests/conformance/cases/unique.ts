@@ -26,11 +26,25 @@ export const uniqueCases: readonly Case[] = [
         await runtime.enqueue("k", { a: [2, 1] }, UNIQUE),
         await runtime.enqueue("k", { a: "1" }, UNIQUE),
         await runtime.enqueue("k", {}, UNIQUE),
-        await runtime.enqueue("k", null, UNIQUE),
+        await runtime.enqueue("k", [], UNIQUE),
         await runtime.enqueue("l", { a: [1, 2] }, UNIQUE),
         await runtime.enqueue("k", { a: [1, 2] }),
       ];
       assertEquals(new Set(ids).size, ids.length);
+    },
+  },
+  {
+    name: "a unique job without args, with null and with empty ones is one job",
+    async run(stage) {
+      const runtime = stage.build({ kinds: [stage.kind("k")] });
+      const id = await runtime.enqueue("k", undefined, UNIQUE);
+      assertEquals(await runtime.enqueue("k", {}, UNIQUE), id);
+      assertEquals(await runtime.enqueue("k", null, UNIQUE), id);
+      const many = await runtime.enqueueMany([
+        { kind: "k", ...UNIQUE },
+        { kind: "k", args: {}, ...UNIQUE },
+      ]);
+      assertEquals(many, [id, id]);
     },
   },
   {

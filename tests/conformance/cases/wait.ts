@@ -5,7 +5,7 @@ import { eventually, pause } from "../eventually.ts";
 import { SIGNALS_ALONE } from "../stage.ts";
 
 /** Other transactions on the same server, which are not the suite's, may be open for a while: long, so that none fails a case. */
-const GONE_MS = 30_000;
+const GONE_MS = 60_000;
 
 /** `wait(id, maxMs, options)`. */
 export const waitCases: readonly Case[] = [

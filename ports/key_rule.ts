@@ -1,0 +1,148 @@
+import { show } from "./_show.ts";
+import type { JobState } from "./job.ts";
+import type { Json, JsonInput } from "./json.ts";
+
+/** A state in which a job can keep out its twins. */
+export type KeyState = "pending" | "retryable" | "running" | "completed";
+
+/**
+ * Keeps twins out: jobs of one kind whose args are the same, or the same in what `by` names. It holds for every enqueue of
+ * the kind, also by SQL and by programs that know nothing of it. Of twins the newest counts.
+ *
+ * @example At most one waits for each order. What comes while it runs is a job of its own.
+ * ```ts
+ * import type { UniqueRule } from "@millrace/millrace";
+ * const unique: UniqueRule = { by: ["orderId"] };
+ * ```
+ */
+export interface UniqueRule {
+  /**
+   * Paths of members of the args: `orderId`, `customer.id`. Jobs with the same values there are twins. Default all of the
+   * args; an empty list makes all jobs of the kind twins. An enqueue without one of them is refused.
+   */
+  readonly by?: readonly string[];
+  /**
+   * In which states a job keeps its twins out; `pending` is one of them. Default while it waits: `pending` and `retryable`,
+   * so a change that comes while it runs is never lost. With `within`, `running` too.
+   */
+  readonly while?: readonly KeyState[];
+  /**
+   * For so many ms after it has completed it keeps them out as well, on the database's clock, and no longer than it is kept.
+   * `completed` in `while` without it: for as long as it is kept.
+   */
+  readonly within?: number;
+}
+
+/**
+ * Gathers calls: while a job waits, a later call for a twin replaces its args and puts off its due time. What comes while it
+ * runs is a job of its own.
+ *
+ * @example A product is indexed 2 s after its last change, and at the latest 30 s after the first
+ * ```ts
+ * import type { DebounceRule } from "@millrace/millrace";
+ * const debounce: DebounceRule = { by: ["productId"], quietMs: 2000, atMostMs: 30_000 };
+ * ```
+ */
+export interface DebounceRule {
+  /** As in a {@linkcode UniqueRule}. */
+  readonly by?: readonly string[];
+  /** It is due so many ms after the latest call. At least 1. */
+  readonly quietMs: number;
+  /** And at the latest so many ms after the first one. At least `quietMs`. */
+  readonly atMostMs: number;
+}
+
+/** What a kind declares of its twins, as a store is given it. */
+export interface KeyRule {
+  /** Paths in the args; null is all of them. */
+  readonly by: readonly string[] | null;
+  /** The states in which a job keeps its twins out. */
+  readonly while: readonly KeyState[];
+  /** For how long `completed` does, in ms; null is for as long as it is kept. */
+  readonly withinMs: number | null;
+  /** What a twin does to a job that waits; null is nothing but an earlier due time. */
+  readonly debounce: { readonly quietMs: number; readonly atMostMs: number } | null;
+}
+
+/** Args lack a member that their kind's unique key is made of. Nothing was sent. */
+export class MissingKeyMemberError extends TypeError {
+  /** The name of the class. */
+  override readonly name = "MissingKeyMemberError";
+  /** The kind. */
+  readonly kind: string;
+  /** The path of the member, as the kind declares it. */
+  readonly path: string;
+
+  /** Names both. */
+  constructor(kind: string, path: string) {
+    super(
+      `Cannot enqueue a job of kind ${show(kind)}: its args have no ${
+        show(path)
+      }, which its unique key is made of`,
+    );
+    this.kind = kind;
+    this.path = path;
+  }
+}
+
+/** What a kind declares of its twins; null when it declares nothing. */
+export function keyRuleOf(
+  { unique, debounce }: { readonly unique?: UniqueRule; readonly debounce?: DebounceRule },
+): KeyRule | null {
+  if (debounce !== undefined) {
+    const { by = null, quietMs, atMostMs } = debounce;
+    return { by, while: WHILE_WAITING, withinMs: null, debounce: { quietMs, atMostMs } };
+  }
+  if (unique === undefined) return null;
+  const { by = null, within } = unique;
+  const states = unique.while ?? (within === undefined ? WHILE_WAITING : WHILE_LIVE);
+  const isAddedFor = within !== undefined && !states.includes("completed");
+  return {
+    by,
+    while: isAddedFor ? [...states, "completed"] : states,
+    withinMs: within ?? null,
+    debounce: null,
+  };
+}
+
+/** Every state in which a job can keep its twins out. */
+export const KEY_STATES: readonly KeyState[] = ["pending", "retryable", "running", "completed"];
+
+/** What `uniqueByArgs` asks for. */
+export const UNIQUE_BY_ARGS: KeyRule = {
+  by: null,
+  while: KEY_STATES,
+  withinMs: null,
+  debounce: null,
+};
+
+const WHILE_WAITING: readonly KeyState[] = ["pending", "retryable"];
+const WHILE_LIVE: readonly KeyState[] = [...WHILE_WAITING, "running"];
+
+/** What keeps twins out in a state; that of a completed job is bounded by {@linkcode KeyRule.withinMs}. */
+export function keepsTwinsOut(rule: KeyRule, state: JobState): boolean {
+  return (rule.while as readonly JobState[]).includes(state);
+}
+
+/** The value at a path of members; undefined where there is none. A list has no members. */
+export function memberAt(args: Json, path: string): Json | undefined;
+export function memberAt(args: JsonInput, path: string): JsonInput | undefined;
+export function memberAt(args: JsonInput, path: string): JsonInput | undefined {
+  let value: JsonInput | undefined = args;
+  for (const name of path.split(".")) {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+    if (!Object.hasOwn(value, name)) return undefined;
+    value = (value as { readonly [name: string]: JsonInput | undefined })[name];
+  }
+  return value;
+}
+
+/**
+ * Checks that args have what the key is made of.
+ *
+ * @throws {MissingKeyMemberError} they lack one of it.
+ */
+export function checkKeyMembers(kind: string, rule: KeyRule, args: JsonInput): void {
+  const path = rule.by?.find((each) => memberAt(args, each) === undefined);
+  if (path !== undefined) throw new MissingKeyMemberError(kind, path);
+}
