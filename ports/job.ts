@@ -42,8 +42,16 @@ export function isFinal(state: JobState): state is FinalState {
  * - `memory`: its host process passed its memory cap
  * - `worker lost`: the runtime's own process died or was cut off
  * - `discarded`: the handler said that it can never succeed
+ * - `superseded`: a run of a periodic that waited for another attempt when the next one began
  */
-export type FailureClass = "error" | "timeout" | "crash" | "memory" | "worker lost" | "discarded";
+export type FailureClass =
+  | "error"
+  | "timeout"
+  | "crash"
+  | "memory"
+  | "worker lost"
+  | "discarded"
+  | "superseded";
 
 /** What is kept of one failed attempt. */
 export interface AttemptError {

@@ -1,13 +1,14 @@
 import { PROTOCOL } from "../../ports/protocol.ts";
 import type { Beat, Owner, Requests } from "../../ports/store.ts";
 import type { TxRow } from "../../ports/tx.ts";
+import { declaredText } from "./periodic_row.ts";
 import { BEAT_SQL } from "./rescue.ts";
 import { epochMsSql } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
 const REGISTER = `
-  insert into {schema}.worker (id, name, queues, protocol)
-  values ($1::text::uuid, $2::text, $3::text::jsonb, $4::text::int)
+  insert into {schema}.worker (id, name, queues, protocol, periodics)
+  values ($1::text::uuid, $2::text, $3::text::jsonb, $4::text::int, $5::text::jsonb)
   on conflict (id) do nothing`;
 
 const CANCEL_REQUESTED = `
@@ -50,7 +51,8 @@ const BEAT = `
  */
 export async function register(database: Statements, owner: Owner): Promise<void> {
   const protocol = String(owner.protocol ?? PROTOCOL);
-  await database.query(REGISTER, [owner.id, owner.name, JSON.stringify(owner.queues), protocol]);
+  const periodics = declaredText(owner.periodics ?? []);
+  await database.query(REGISTER, [owner.id, owner.name, JSON.stringify(owner.queues), protocol, periodics]);
 }
 
 /** Renews a process's heartbeat and reads everyone's. */

@@ -5,6 +5,7 @@ import { CREATE_ENQUEUE, DROP_ENQUEUE, ENQUEUE_ALOUD, ENQUEUE_SILENTLY } from ".
 import { grantAsOn } from "./grants.ts";
 import { type MigrationSql, printMigration } from "./migrate.ts";
 import { CREATE_PERIODIC_RUNS, DROP_PERIODIC_RUNS } from "./periodic_run_step.ts";
+import { PERIODIC_ROWS, UNDO_PERIODIC_ROWS } from "./periodic_rows_step.ts";
 import { PIN_SEARCH_PATH, UNPIN_SEARCH_PATH } from "./pin_search_path.ts";
 import { CREATE_PROTOCOL, DROP_PROTOCOL } from "./protocol.ts";
 import { CREATE_LISTENING, DROP_LISTENING } from "./silence.ts";
@@ -209,6 +210,7 @@ export const JOB_STEPS: readonly MigrationStep[] = [
   },
   { version: 9, name: "progress of runs", up: CREATE_PROGRESS, down: DROP_PROGRESS },
   { version: 10, name: "bound the args of jobs", up: BOUND_ARGS, down: UNBOUND_ARGS },
+  { version: 11, name: "periodics as rows", up: PERIODIC_ROWS, down: UNDO_PERIODIC_ROWS },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */
