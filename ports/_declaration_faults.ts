@@ -1,11 +1,10 @@
 import { keyRuleFaults } from "./_key_rule_faults.ts";
 import { show } from "./_show.ts";
 import { errorText } from "./error_text.ts";
-import type { Kind, Periodic, Permissions, Queue } from "./kind.ts";
-import { DELAY_MS_MAX, NAME_LENGTH_MAX, PERIOD_MS_MIN, PERIODIC_PREFIX, TIMER_MS_MAX } from "./limits.ts";
+import type { Kind, Permissions, Queue } from "./kind.ts";
+import { DELAY_MS_MAX, NAME_LENGTH_MAX, PERIODIC_PREFIX, TIMER_MS_MAX } from "./limits.ts";
 import type { PartMigrations, Registrar } from "./registrar.ts";
 import type { Service } from "./runtime.ts";
-import type { Schedule } from "./schedule.ts";
 
 const MEMORY_BYTES_MIN = 64 * 1024 * 1024;
 const CONCURRENCY_MAX = 10_000;
@@ -22,7 +21,8 @@ const REGISTRAR_KEYS = [
   "migrations",
 ];
 const QUEUE_KEYS = ["name", "concurrency"];
-const CONFINED_KEYS = ["handler", "isolation", "permissions", "memory"];
+/** What says where a handler runs. */
+export const CONFINED_KEYS: readonly string[] = ["handler", "isolation", "permissions", "memory"];
 const KIND_KEYS = [
   "name",
   "args",
@@ -38,7 +38,6 @@ const KIND_KEYS = [
   ...CONFINED_KEYS,
 ];
 const BESIDE_KEYS = ["afterMs", "most"];
-const PERIODIC_KEYS = ["name", "every", "cron", "timezone", "runAtStart", ...CONFINED_KEYS];
 const PERMISSION_KEYS = ["read", "write", "net", "denyNet", "env", "run", "sys", "ffi", "import", "enqueue"];
 
 /** What is wrong with a registrar itself. */
@@ -105,26 +104,10 @@ export function kindFaults(kind: Kind, queues: ReadonlyMap<string, Queue>, what:
   if (typeof kind.name === "string" && kind.name.startsWith(PERIODIC_PREFIX)) {
     faults.push(`${name}: names that begin with ${PERIODIC_PREFIX} are the periodics'`);
   }
-  if (!queues.has(kind.queue)) {
-    const known = [...queues.keys()].map((queue) => JSON.stringify(queue)).join(", ");
-    faults.push(`${name}: its queue ${show(kind.queue)} is not declared, declared are ${known}`);
-  }
-  if (!isIntegerFrom(kind.maxAttempts, 1, ATTEMPTS_MAX)) {
-    faults.push(
-      `${name}: maxAttempts is ${show(kind.maxAttempts)}, expected an integer from 1 to ${ATTEMPTS_MAX}`,
-    );
-  }
-  if (typeof kind.timeout !== "number" || !(kind.timeout > 0 && kind.timeout <= DELAY_MS_MAX)) {
-    faults.push(`${name}: timeout is ${show(kind.timeout)}, expected ms above 0 and at most ${DELAY_MS_MAX}`);
-  }
+  faults.push(...queueNameFaults(name, kind.queue, queues), ...kindNumberFaults(name, kind));
   if (kind.args !== undefined && !isArgsSchema(kind.args)) {
     faults.push(
       `${name}: args is ${typeof kind.args}, expected a schema of a Standard Schema library, version 1`,
-    );
-  }
-  if (kind.backoff !== undefined && typeof kind.backoff !== "function") {
-    faults.push(
-      `${name}: backoff is ${typeof kind.backoff}, expected a function of the attempt that returns ms`,
     );
   }
   for (const key of ["ownThread", "discardAlert"] as const) faults.push(...flagFaults(name, key, kind[key]));
@@ -146,39 +129,37 @@ function besideFaults(name: string, beside: Kind["beside"]): string[] {
   return faults;
 }
 
-/** A text such as "false" would count as true. */
-function flagFaults(name: string, key: string, value: unknown): string[] {
-  if (value === undefined || typeof value === "boolean") return [];
-  return [`${name}: ${key} is ${show(value)}, expected true or false`];
+/** What is wrong with the queue that something names. */
+export function queueNameFaults(name: string, queue: string, queues: ReadonlyMap<string, Queue>): string[] {
+  if (queues.has(queue)) return [];
+  const known = [...queues.keys()].map((each) => JSON.stringify(each)).join(", ");
+  return [`${name}: its queue ${show(queue)} is not declared, declared are ${known}`];
 }
 
-/** What is wrong with a periodic. */
-export function periodicFaults(periodic: Periodic, schedule: Schedule): string[] {
-  if (!isRecord(periodic)) {
-    return [`a periodic is ${show(periodic)}, expected { name, handler } and every, or cron and timezone`];
+/** What is wrong with the attempts of a kind, their limit and the delay between them. */
+export function kindNumberFaults(
+  name: string,
+  { maxAttempts, timeout, backoff }: Pick<Kind, "maxAttempts" | "timeout" | "backoff">,
+): string[] {
+  const faults: string[] = [];
+  if (!isIntegerFrom(maxAttempts, 1, ATTEMPTS_MAX)) {
+    faults.push(
+      `${name}: maxAttempts is ${show(maxAttempts)}, expected an integer from 1 to ${ATTEMPTS_MAX}`,
+    );
   }
-  const name = label("periodic", periodic.name);
-  const faults = [
-    ...nameFaults(name, periodic.name, NAME_LENGTH_MAX - PERIODIC_PREFIX.length),
-    ...unknownKeys(name, periodic, PERIODIC_KEYS),
-  ];
-  if ("every" in periodic && "cron" in periodic) {
-    faults.push(`${name}: has both every and cron, expected one of them`);
-  } else if ("every" in periodic) {
-    if (!isIntegerFrom(periodic.every, PERIOD_MS_MIN, DELAY_MS_MAX)) {
-      faults.push(`${name}: every is ${show(periodic.every)}, expected whole ms, at least ${PERIOD_MS_MIN}`);
-    }
-  } else if ("cron" in periodic) {
-    try {
-      schedule.check(periodic.cron, periodic.timezone);
-    } catch (error) {
-      faults.push(`${name}: ${errorText(error)}`);
-    }
-  } else {
-    faults.push(`${name}: has neither every nor cron with a timezone`);
+  if (typeof timeout !== "number" || !(timeout > 0 && timeout <= DELAY_MS_MAX)) {
+    faults.push(`${name}: timeout is ${show(timeout)}, expected ms above 0 and at most ${DELAY_MS_MAX}`);
   }
-  faults.push(...flagFaults(name, "runAtStart", periodic.runAtStart), ...handlerFaults(name, periodic));
+  if (backoff !== undefined && typeof backoff !== "function") {
+    faults.push(`${name}: backoff is ${typeof backoff}, expected a function of the attempt that returns ms`);
+  }
   return faults;
+}
+
+/** What is wrong with a flag. A text such as "false" would count as true. */
+export function flagFaults(name: string, key: string, value: unknown): string[] {
+  if (value === undefined || typeof value === "boolean") return [];
+  return [`${name}: ${key} is ${show(value)}, expected true or false`];
 }
 
 /** What is wrong with a handler and where it runs. */

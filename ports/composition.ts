@@ -5,7 +5,6 @@ import {
   kindFaults,
   label,
   migrationsFaults,
-  periodicFaults,
   queueFaults,
   registrarFaults,
   serviceFaults,
@@ -17,10 +16,11 @@ import {
   subscriptionKind,
   unmatchedGlobFaults,
 } from "./_event_faults.ts";
+import { periodicFaults, periodicKindFaults } from "./_periodic_faults.ts";
 import { CompositionError } from "./errors.ts";
 import type { EventKeeper, EventType, Subscription } from "./event.ts";
 import type { Kind, Periodic, Queue } from "./kind.ts";
-import { PERIODIC_PREFIX } from "./limits.ts";
+import { MAINTENANCE_QUEUE, periodicKind } from "./periodic_job.ts";
 import type { PartMigrations, Registrar } from "./registrar.ts";
 import type { Service } from "./runtime.ts";
 import type { Schedule } from "./schedule.ts";
@@ -35,7 +35,7 @@ export interface CompositionInput {
 
 /** A composition whose declarations have been checked against each other. */
 export interface Composition {
-  /** Kinds by name, those of the periodics and the subscriptions included. */
+  /** Kinds by name, those of periodics with a handler and of subscriptions included. */
   readonly kinds: ReadonlyMap<string, Kind>;
   /** Queues by name. */
   readonly queues: ReadonlyMap<string, Queue>;
@@ -55,13 +55,8 @@ export interface Composition {
   readonly migrations: ReadonlyMap<string, PartMigrations>;
 }
 
-/** The queue of the periodics. */
-export const MAINTENANCE_QUEUE: string = "maintenance";
-
 /** The parts whose tables are Millrace's own. */
 const TAKEN_PARTS = ["jobs", "outbox"];
-
-const PERIODIC_TIMEOUT_MS_MAX = 10 * 60 * 1000;
 
 /**
  * Checks all declarations and puts them together.
@@ -91,7 +86,7 @@ export function compose(input: CompositionInput, schedule: Schedule): Compositio
       kinds.set(kind.name, kind);
     }
     for (const periodic of listOf(registrar?.periodics, "periodics of a registrar", faults) ?? []) {
-      faults.push(...periodicFaults(periodic, schedule));
+      faults.push(...periodicFaults(periodic, schedule, queues));
       if (!isRecord(periodic)) continue;
       if (periodics.has(periodic.name)) faults.push(`${label("periodic", periodic.name)} is declared twice`);
       periodics.set(periodic.name, periodic);
@@ -123,6 +118,7 @@ export function compose(input: CompositionInput, schedule: Schedule): Compositio
     if (registrar?.keepEvents !== undefined) eventKeepers.push(registrar.keepEvents);
     if (registrar?.alerts !== undefined) alerts.push(registrar.alerts);
   }
+  for (const periodic of periodics.values()) faults.push(...periodicKindFaults(periodic, kinds));
   for (const subscription of subscriptions.values()) {
     faults.push(...unmatchedGlobFaults(subscription, eventTypes));
     if (!kinds.has(subscription.name)) continue;
@@ -136,36 +132,14 @@ export function compose(input: CompositionInput, schedule: Schedule): Compositio
   }
   if (faults.length > 0) throw new CompositionError(faults);
   for (const periodic of periodics.values()) {
-    const kind = periodicKind(periodic, schedule);
-    kinds.set(kind.name, kind);
+    const kind = periodicKind(periodic);
+    if (kind !== null) kinds.set(kind.name, kind);
   }
   for (const subscription of subscriptions.values()) {
     kinds.set(subscription.name, subscriptionKind(subscription));
     subscriptions.set(subscription.name, resolveExposure(subscription, eventTypes));
   }
   return { kinds, queues, periodics, eventTypes, subscriptions, eventKeepers, alerts, services, migrations };
-}
-
-/** The kind of a periodic's jobs. A failed run is not retried: the next tick is the retry. */
-export function periodicKind(periodic: Periodic, schedule: Schedule): Kind {
-  return {
-    name: PERIODIC_PREFIX + periodic.name,
-    queue: MAINTENANCE_QUEUE,
-    maxAttempts: 1,
-    timeout: Math.min(periodMs(periodic, schedule), PERIODIC_TIMEOUT_MS_MAX),
-    handler: periodic.handler,
-    ...(periodic.isolation !== undefined ? { isolation: periodic.isolation } : {}),
-    ...(periodic.permissions !== undefined ? { permissions: periodic.permissions } : {}),
-    ...(periodic.memory !== undefined ? { memory: periodic.memory } : {}),
-  };
-}
-
-function periodMs(periodic: Periodic, schedule: Schedule): number {
-  if ("every" in periodic) return periodic.every;
-  // Between two ticks of a cron expression the distance varies; the limit is 10 min, so one distance is enough.
-  const first = schedule.next(periodic.cron, periodic.timezone, 0);
-  const second = first === null ? null : schedule.next(periodic.cron, periodic.timezone, first);
-  return first === null || second === null ? PERIODIC_TIMEOUT_MS_MAX : second - first;
 }
 
 /** Whoever writes no types may hand over anything. */

@@ -1,8 +1,9 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { compose, type CompositionInput, periodicKind } from "./composition.ts";
+import { compose, type CompositionInput } from "./composition.ts";
 import { CompositionError, InvalidOptionError } from "./errors.ts";
 import type { EventType, InOrder, Subscription } from "./event.ts";
 import type { Kind, Periodic } from "./kind.ts";
+import { declaredPeriodic } from "./periodic_job.ts";
 import type { Schedule } from "./schedule.ts";
 
 // Ticks every minute; knows one wrong expression.
@@ -186,19 +187,94 @@ Deno.test("compose() reports all faults of a composition at once, in one message
   for (const fault of error.faults) assertStringIncludes(error.message, fault);
 });
 
-Deno.test("periodicKind() makes one attempt of at most the period, and at most 10 min", () => {
-  const of = (periodic: Periodic) => {
-    const { name, queue, maxAttempts, timeout } = periodicKind(periodic, schedule);
-    return { name, queue, maxAttempts, timeout };
+Deno.test("compose() makes a kind of a periodic with a handler, by itself or as it says", () => {
+  const backoff = () => 5;
+  const { kinds } = compose({
+    registrars: [{
+      periodics: [
+        every,
+        {
+          ...every,
+          name: "own",
+          queue: "default",
+          maxAttempts: 4,
+          timeout: 5000,
+          backoff,
+          discardAlert: false,
+        },
+      ],
+    }],
+  }, schedule);
+  const { handler, ...plain } = kinds.get("periodic:sweep")!;
+  assertEquals(typeof handler, "function");
+  assertEquals(plain, { name: "periodic:sweep", queue: "maintenance", maxAttempts: 1, timeout: 600_000 });
+  const own = kinds.get("periodic:own")!;
+  assertEquals([own.queue, own.maxAttempts, own.timeout, own.backoff, own.discardAlert], [
+    ...["default", 4, 5000, backoff, false],
+  ]);
+});
+
+Deno.test("declaredPeriodic() tells when a periodic ticks and what that enqueues", () => {
+  const ofKind: Periodic = {
+    ...{ name: "report", cron: "0 7 * * *", timezone: "UTC", runAtStart: true },
+    ...{ kind: "mail", args: { to: "all" }, priority: 1 },
   };
-  const common = { name: "periodic:sweep", queue: "maintenance", maxAttempts: 1 };
-  assertEquals(of(every), { ...common, timeout: 1000 });
-  assertEquals(of({ ...every, every: 86_400_000 }), { ...common, timeout: 600_000 });
-  assertEquals(of({ name: "sweep", cron: "* * * * *", timezone: "UTC", handler: () => {} }), {
-    ...common,
-    timeout: 60_000,
+  const { kinds } = compose({ registrars: [{ kinds: [kind], periodics: [every, ofKind] }] }, schedule);
+  assertEquals([...kinds.keys()], ["mail", "periodic:sweep"]);
+  assertEquals(declaredPeriodic(ofKind, kinds), {
+    name: "report",
+    schedule: { cron: "0 7 * * *", timezone: "UTC" },
+    job: {
+      kind: "mail",
+      queue: kind.queue,
+      priority: 1,
+      maxAttempts: kind.maxAttempts,
+      args: '{"to":"all"}',
+    },
+    runAtStart: true,
+  });
+  assertEquals(declaredPeriodic(every, kinds), {
+    name: "sweep",
+    schedule: { every: 1000 },
+    job: { kind: "periodic:sweep", queue: "maintenance", priority: 2, maxAttempts: 1, args: "null" },
+    runAtStart: false,
   });
 });
+
+const schema = {
+  "~standard": {
+    version: 1 as const,
+    vendor: "none",
+    validate: (value: unknown) => value === 7 ? { value } : { issues: [{ message: "it is not 7" }] },
+  },
+};
+
+const FAULTY_PERIODICS: readonly [string, Record<string, unknown>, string][] = [
+  ["neither a handler nor a kind", { handler: undefined }, "has no handler"],
+  ["an undeclared kind", { handler: undefined, kind: "gone" }, '"gone" is not declared, declared are "mail"'],
+  ["a kind and a handler", { kind: "mail" }, "both kind and handler"],
+  ["a kind and attempts", { handler: undefined, kind: "mail", maxAttempts: 2 }, "both kind and maxAttempts"],
+  ["args without a kind", { args: {} }, "args without a kind"],
+  ["args that are no JSON", { handler: undefined, kind: "mail", args: { at: 1n } }, "args.at"],
+  ["args that do not fit", { handler: undefined, kind: "strict", args: 8 }, "it is not 7"],
+  ["no attempt", { maxAttempts: 0 }, "maxAttempts is 0"],
+  ["a timeout of 0", { timeout: 0 }, "timeout is 0"],
+  ["an undeclared queue", { queue: "gone" }, '"gone" is not declared, declared are "maintenance", "default"'],
+  ["a priority out of its range", { priority: 5 }, "priority is 5"],
+  ["a flag that is a text", { runAtStart: "false" }, 'runAtStart is "false"'],
+  ["a key that is not known", { retries: 3 }, '"retries" is not known'],
+];
+
+for (const [what, change, message] of FAULTY_PERIODICS) {
+  Deno.test(`compose() refuses a periodic with ${what}`, () => {
+    const given = Object.entries({ ...every, ...change }).filter(([, value]) => value !== undefined);
+    const periodics = [Object.fromEntries(given) as unknown as Periodic];
+    const kinds = change.kind === "strict" ? [{ ...kind, name: "strict", args: schema }] : [kind];
+    const faults = faultsOf({ registrars: [{ kinds, periodics }] });
+    assertEquals(faults.length, 1, faults.join("; "));
+    assertStringIncludes(faults[0]!, message);
+  });
+}
 
 const placed: EventType = { type: "order.placed", description: "An order was placed", subject: "its id" };
 const told: Subscription = { name: "told", types: ["order.*"], handler: () => {} };

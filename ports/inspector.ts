@@ -112,10 +112,14 @@ export interface PeriodicRun {
 export interface PeriodicStatus {
   /** Its name. */
   readonly name: string;
-  /** `every 60000 ms` or the cron expression with its zone. */
+  /** The kind of its jobs. */
+  readonly kind: string;
+  /** `every 60000 ms` or the cron expression with its zone: the schedule that holds in the fleet. */
   readonly schedule: string;
-  /** When it is next due, ISO 8601. */
+  /** When it is next due, ISO 8601; null when it is not, for it is paused or its time never comes. */
   readonly nextRunAt: string | null;
+  /** Since when it is paused, ISO 8601; null when it is not. */
+  readonly pausedAt: string | null;
   /** The tick that was last taken, ISO 8601; null before the first. */
   readonly lastTickAt: string | null;
   /** The job that waits or runs now; null when none does. */
@@ -186,9 +190,25 @@ export interface Inspector {
   periodic(): Promise<PeriodicStatus[]>;
 
   /**
-   * Makes one run now, beside the schedule. When one waits or runs already, that one's id is returned.
+   * Makes one run now, beside the schedule, also of a paused one. When one runs already, or is due, that one's id is
+   * returned; one that waits for another attempt is superseded.
    *
    * @throws {UndeclaredPeriodicError} the name is not declared.
    */
   runPeriodic(name: string): Promise<JobId>;
+
+  /**
+   * Pauses a periodic, durably and for the whole fleet: it has no ticks until it is resumed. A run that waits or runs
+   * goes on. Idempotent.
+   *
+   * @throws {UndeclaredPeriodicError} the name is not declared.
+   */
+  pausePeriodic(name: string): Promise<void>;
+
+  /**
+   * Resumes a paused periodic. Its ticks count from now: those that have passed are not made up for. Idempotent.
+   *
+   * @throws {UndeclaredPeriodicError} the name is not declared.
+   */
+  resumePeriodic(name: string): Promise<void>;
 }

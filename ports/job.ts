@@ -42,7 +42,8 @@ export function isFinal(state: JobState): state is FinalState {
  * - `memory`: its host process passed its memory cap
  * - `worker lost`: the runtime's own process died or was cut off
  * - `discarded`: the handler said that it can never succeed
- * - `superseded`: a newer job with its unique key waits or runs, and does its work
+ * - `superseded`: a newer job with its unique key waits or runs, and does its work; or it is a run of a periodic that
+ *   waited for another attempt when the next one began
  */
 export type FailureClass =
   | "error"

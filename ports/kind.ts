@@ -1,6 +1,7 @@
 import type { ArgsSchema } from "./args_schema.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Handler } from "./handler.ts";
+import type { Json } from "./json.ts";
 import type { DebounceRule, UniqueRule } from "./key_rule.ts";
 
 /**
@@ -103,23 +104,30 @@ export interface Queue {
   readonly concurrency: number;
 }
 
-/** Work that the fleet does at fixed times: once per tick, however many processes there are. */
-export type Periodic = PeriodicEvery | PeriodicCron;
+/**
+ * Work that the fleet does at fixed times: each tick enqueues one job, however many processes there are.
+ *
+ * @example
+ * ```ts
+ * import type { Periodic } from "@millrace/millrace";
+ * const periodics: Periodic[] = [
+ *   { name: "sweep", every: 60_000, handler: () => {} },
+ *   { name: "report", cron: "0 7 * * MON-FRI", timezone: "Europe/Vienna", kind: "report.build", args: { days: 1 } },
+ * ];
+ * ```
+ */
+export type Periodic = (PeriodicEvery | PeriodicCron) & (PeriodicHandler | PeriodicKind);
 
-/** What both sorts of periodic have. */
+/** What every periodic has. */
 export interface PeriodicBase {
-  /** Unique, stable, at most 118 characters. Its jobs are of the kind `periodic:NAME`. */
+  /** Unique, stable (it is stored), at most 118 characters. */
   readonly name: string;
-  /** As for a {@linkcode Kind}. Args are `{}`. */
-  readonly handler: Handler | string | URL;
-  /** Whether it runs at once when it has never run. Default true. */
+  /** Whether it also runs as soon as it is first declared; otherwise it waits for its first tick. Default false. */
   readonly runAtStart?: boolean;
-  /** As for a {@linkcode Kind}. */
-  readonly isolation?: "thread" | "process";
-  /** As for a {@linkcode Kind}. */
-  readonly permissions?: Permissions;
-  /** As for a {@linkcode Kind}. */
-  readonly memory?: number;
+  /** The queue of its jobs. Default that of its kind; `maintenance` where it has a handler of its own. */
+  readonly queue?: string;
+  /** The priority of its jobs, as of {@linkcode EnqueueOptions}. Default 2. */
+  readonly priority?: 1 | 2 | 3 | 4;
 }
 
 /** Ticks at multiples of a period since 1970-01-01T00:00:00Z. */
@@ -130,8 +138,31 @@ export interface PeriodicEvery extends PeriodicBase {
 
 /** Ticks at the times of a cron expression in a time zone. */
 export interface PeriodicCron extends PeriodicBase {
-  /** Five fields, or six with seconds first. */
+  /** Five fields, six with seconds first, or a nickname such as `@daily`. */
   readonly cron: string;
   /** An IANA name such as `Europe/Vienna`, or `UTC`. Always said: the host's zone is never used. */
   readonly timezone: string;
+}
+
+/** A tick enqueues a job of a declared kind, with that kind's attempts, timeout and backoff. */
+export interface PeriodicKind {
+  /** The name of a declared kind. */
+  readonly kind: string;
+  /**
+   * The args of its jobs, which must fit the kind's schema. Default null, which the handler sees as `{}`. A schema whose
+   * check is asynchronous is asked by the handler alone.
+   */
+  readonly args?: Json;
+}
+
+/** A short form: the periodic is a kind of its own, `periodic:NAME`, whose jobs have no args. */
+export interface PeriodicHandler extends
+  Pick<
+    Kind,
+    "handler" | "backoff" | "isolation" | "permissions" | "memory" | "ownThread" | "discardAlert"
+  > {
+  /** How many tries a run has, at least 1. Default 1: the next tick is the retry. */
+  readonly maxAttempts?: number;
+  /** The limit of one attempt, in ms. Default 10 minutes. */
+  readonly timeout?: number;
 }

@@ -36,6 +36,9 @@ export const TIMER_MS_MAX: number = 2 ** 31 - 1;
 /** What the kind of a periodic's jobs begins with. */
 export const PERIODIC_PREFIX: string = "periodic:";
 
+/** The limit of one attempt of a periodic that has a handler and says none, in ms: 10 minutes. */
+export const PERIODIC_TIMEOUT_MS: number = 10 * 60 * 1000;
+
 /** The shortest period of a periodic, in ms. */
 export const PERIOD_MS_MIN: number = 100;
 

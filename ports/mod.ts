@@ -33,6 +33,7 @@ export * from "./kind.ts";
 export * from "./known_keys.ts";
 export * from "./limits.ts";
 export * from "./log.ts";
+export * from "./periodic_job.ts";
 export * from "./protocol.ts";
 export * from "./registrar.ts";
 export * from "./runtime.ts";

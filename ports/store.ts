@@ -115,23 +115,45 @@ export interface Store {
   /** Gives the lease up, if this process holds it. */
   resign(owner: string): Promise<void>;
 
-  /** What is stored of periodics; those never seen are made. With `runs: false` their runs are left out. */
-  periodics(names: readonly string[], options?: { readonly runs?: boolean }): Promise<PeriodicRow[]>;
+  /**
+   * What is stored of periodics, all or those that are named, by name. It makes none. With `runs: false` their runs are
+   * left out.
+   */
+  periodics(names?: readonly string[], options?: { readonly runs?: boolean }): Promise<StoredPeriodics>;
+
+  /** What the processes on the record declare, the newest declaration first; of processes that declare the same, one. */
+  declaredPeriodics(): Promise<PeriodicDeclaration[]>;
 
   /**
-   * Takes a tick and enqueues its job, both or neither, if the last tick is still `expected` and no run waits or runs. Null
-   * when it was not taken. It waits for nobody who holds the periodic.
+   * Stores what periodics are, each if it still is of the version that was read, and returns the names of those that were
+   * stored. It waits for nobody who holds one of them.
    */
-  takeTick(request: TakeTick): Promise<JobId | null>;
+  planPeriodics(plans: readonly PeriodicPlan[]): Promise<string[]>;
+
+  /** The periodics whose next tick has come, those of the earliest first, without their runs. */
+  duePeriodics(request: DueRequest): Promise<DuePeriodics>;
 
   /**
-   * Puts the last tick to another one, if it is still the expected one. False when it was not done. For a tick that can't
-   * have been: taken while the store's clock was ahead, or written by hand.
+   * Takes ticks and enqueues their jobs, of each periodic both or neither, all or none: if it still is of the version that
+   * was read and no run of it runs, or waits to do so at once. A run that waits for a later attempt is superseded: it ends
+   * cancelled. Tells which were taken. It waits for nobody who holds one of them.
    */
-  resetTick(periodic: string, expectedMs: number | null, tickMs: number): Promise<boolean>;
+  takeTicks(ticks: readonly PeriodicTick[]): Promise<TakenTick[]>;
 
-  /** Enqueues one run of a periodic beside its schedule, or returns the id of the one that waits or runs. */
-  runPeriodic(job: NewJob, periodic: string): Promise<JobId>;
+  /**
+   * Enqueues one run of a periodic beside its schedule, or returns the id of the one that runs or is due. One that waits
+   * for a later attempt is superseded.
+   */
+  runPeriodic(name: string, job: PeriodicJob): Promise<JobId>;
+
+  /** From now on a periodic has no ticks. */
+  pausePeriodic(name: string): Promise<void>;
+
+  /**
+   * From now on it has ticks again, the next one at an instant, if it still is of the version that was read. False when it
+   * is not.
+   */
+  resumePeriodic(name: string, version: string, nextTickMs: number | null): Promise<boolean>;
 
   /**
    * Deletes at most `limit` ended jobs that are older than their retention, with their unique keys; zero says that no more can
@@ -313,6 +335,12 @@ export interface SettledError {
   readonly stack?: string;
 }
 
+/** The error of a periodic's run that waited for a later attempt when the next run began. */
+export const SUPERSEDED: SettledError = {
+  class: "superseded",
+  message: "The next run of the periodic began while this one waited for another attempt",
+};
+
 /**
  * What became of a settlement: the state that the job is in now; `fenced` when the run is no longer the job's, so that
  * nothing was changed; `locked` when another transaction holds the row: come back for it.
@@ -339,6 +367,8 @@ export interface Owner {
   readonly protocol?: number;
   /** The parts whose tables it works on, and the version that it knows of each. Default none. */
   readonly parts?: Readonly<Record<string, number>>;
+  /** The periodics that it declares. Default none. */
+  readonly periodics?: readonly DeclaredPeriodic[];
 }
 
 /** What a process declares, as far as it concerns who enqueues. */
@@ -423,32 +453,132 @@ export interface RefusedJob {
   readonly sqlState: string | null;
 }
 
-/** What is stored of a periodic. */
+/** When a periodic ticks. */
+export type PeriodicSchedule =
+  | { readonly every: number }
+  | { readonly cron: string; readonly timezone: string };
+
+/** What a tick enqueues. All is checked already. */
+export type PeriodicJob = Pick<NewJob, "kind" | "queue" | "priority" | "maxAttempts" | "args">;
+
+/** A schedule and what its ticks enqueue. */
+export interface PeriodicSpec {
+  /** When it ticks. */
+  readonly schedule: PeriodicSchedule;
+  /** What a tick enqueues. */
+  readonly job: PeriodicJob;
+}
+
+/** A periodic as a process declares it. */
+export interface DeclaredPeriodic extends PeriodicSpec {
+  /** Its name. */
+  readonly name: string;
+  /** Whether it runs as soon as it is first declared. */
+  readonly runAtStart: boolean;
+}
+
+/** What one process declares, or several alike. */
+export interface PeriodicDeclaration {
+  /** When the newest of them went on the record, whole ms since the epoch. */
+  readonly atMs: number;
+  /** Its periodics. */
+  readonly periodics: readonly DeclaredPeriodic[];
+}
+
+/** What is stored of a periodic. Instants are ms since the epoch: anything that somebody wrote, infinities too. */
 export interface PeriodicRow {
   /** Its name. */
   readonly name: string;
-  /** The last tick taken, ms since the epoch; null before the first. Anything that somebody wrote, infinities too. */
+  /** Another one after each change. */
+  readonly version: string;
+  /** Null where it was never declared to a program that stores it. */
+  readonly spec: PeriodicSpec | null;
+  /** When this was declared last; null where there is no spec. */
+  readonly declaredMs: number | null;
+  /** Since when no process declares it; null while one does. */
+  readonly undeclaredMs: number | null;
+  /** Since when it is paused; null when it is not. */
+  readonly pausedMs: number | null;
+  /** Its next tick; null when it has none. */
+  readonly nextTickMs: number | null;
+  /** The last tick taken; null before the first. */
   readonly lastTickMs: number | null;
+  /** Since when its ticks count. */
+  readonly sinceMs: number;
   /** The job that waits or runs. */
   readonly currentJobId: JobId | null;
-  /** When it was first seen, ms since the epoch: where its ticks count from when it does not run at start. */
-  readonly sinceMs: number;
   /** The runs that ended, newest first, at most 20. */
   readonly runs: readonly PeriodicRun[];
+}
+
+/** What is stored of periodics. */
+export interface StoredPeriodics {
   /** The store's clock, ms since the epoch. */
   readonly nowMs: number;
+  /** Those that are stored. */
+  readonly rows: readonly PeriodicRow[];
+}
+
+/** What a periodic is to be. */
+export interface PeriodicPlan {
+  /** Its name. */
+  readonly name: string;
+  /** The version that was read; null makes it, if it is not there. */
+  readonly version: string | null;
+  /** When it ticks and what that enqueues. */
+  readonly spec: PeriodicSpec;
+  /** When this was declared, whole ms since the epoch. */
+  readonly declaredMs: number;
+  /** False notes that no process declares it any more. */
+  readonly isDeclared: boolean;
+  /** Its next tick, whole ms since the epoch; null when it has none. */
+  readonly nextTickMs: number | null;
+  /** Whether its ticks count from now. */
+  readonly countsAnew: boolean;
+}
+
+/** A place in the order of next ticks. */
+export interface TickPlace {
+  /** A next tick, ms since the epoch. */
+  readonly tickMs: number;
+  /** A periodic's name; empty lies before all others of that tick. */
+  readonly name: string;
+}
+
+/** Which of those that are due are read. */
+export interface DueRequest {
+  /** Only those behind this place; null reads from the beginning. */
+  readonly after: TickPlace | null;
+  /** At most so many. */
+  readonly limit: number;
+}
+
+/** The periodics that are due. */
+export interface DuePeriodics extends StoredPeriodics {
+  /** The earliest tick that is still to come, ms since the epoch; null when there is none. */
+  readonly comingMs: number | null;
 }
 
 /** A tick to be taken. */
-export interface TakeTick {
+export interface PeriodicTick {
   /** The periodic. */
-  readonly periodic: string;
-  /** The last tick as it was read. */
-  readonly expectedMs: number | null;
-  /** The tick to take. */
+  readonly name: string;
+  /** The version that was read. */
+  readonly version: string;
+  /** The tick to take, whole ms since the epoch. */
   readonly tickMs: number;
+  /** The one after it; null when there is none. */
+  readonly nextTickMs: number | null;
+}
+
+/** A tick that was taken. */
+export interface TakenTick {
+  /** The periodic. */
+  readonly name: string;
   /** Its job. */
-  readonly job: NewJob;
+  readonly jobId: JobId;
+  /** The queue of the job. */
+  readonly queue: string;
 }
 
 /** What retention deletes. */

@@ -1,10 +1,11 @@
-import type { Json, Periodic, PeriodicCron, PeriodicEvery } from "../ports/mod.ts";
+import type { Json, Periodic, PeriodicCron, PeriodicEvery, PeriodicHandler } from "../ports/mod.ts";
 import { checkSpec, type EnqueueForRow, reconcilePending, type ReconcileSpec } from "./reconcile_pending.ts";
 
 /** A reconciliation and when it is made. */
 export type ReconcilePeriodicSpec =
   & Omit<ReconcileSpec, "signal">
-  & (Omit<PeriodicEvery, "handler"> | Omit<PeriodicCron, "handler">);
+  & (PeriodicEvery | PeriodicCron)
+  & Pick<PeriodicHandler, "maxAttempts" | "timeout" | "backoff" | "discardAlert">;
 
 /**
  * Makes a periodic of {@linkcode reconcilePending}: each run is one pass, and its counts are its output. It works in the

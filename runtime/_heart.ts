@@ -1,5 +1,6 @@
 import {
   type Aside,
+  type DeclaredPeriodic,
   errorText,
   type Log,
   type LogFields,
@@ -37,6 +38,8 @@ export interface HeartOptions {
   readonly parts: Readonly<Record<string, number>>;
   /** The kinds that it declares: their jobs may have been put aside by a process that does not. */
   readonly kinds: readonly string[];
+  /** The periodics that it declares. */
+  readonly periodics: readonly DeclaredPeriodic[];
   /** How often it beats, in ms. */
   readonly heartbeatMs: number;
   /** After how long without a beat a process is lost, in ms. */
@@ -45,6 +48,8 @@ export interface HeartOptions {
   readonly onRescued: () => void;
   /** It may start jobs again. */
   readonly onFit: () => void;
+  /** Other processes are on the record than at the beat before. */
+  readonly onFleet: () => void;
   /** Jobs of these kinds lie aside in these queues. */
   readonly onAside: (aside: readonly Aside[]) => void;
   /** It has put another's jobs back in line. */
@@ -82,6 +87,7 @@ export class Heart {
   #owner: string = crypto.randomUUID();
   #renewedAt = -Infinity;
   #lastNowMs: number | undefined;
+  #fleet = "";
   #registered = false;
   #lost: Lost[] = [];
   /** When something was last said about the rescue of a process. */
@@ -148,9 +154,9 @@ export class Heart {
   }
 
   async #register(): Promise<void> {
-    const { store, name, queues, parts } = this.#options;
+    const { store, name, queues, parts, periodics } = this.#options;
     const asked = performance.now();
-    await store.register({ id: this.#owner, name, queues, parts });
+    await store.register({ id: this.#owner, name, queues, parts, periodics });
     this.#registered = true;
     this.#renewedAt = asked;
   }
@@ -190,6 +196,7 @@ export class Heart {
     if (rested) onFit();
     if (beat.outdatedBy !== null) return this.#retire(`it requires ${beat.outdatedBy}`);
     this.#lost = this.#watch(beat.nowMs, beat.owners);
+    this.#compareFleet(beat.owners);
     this.#mending.wake();
   }
 
@@ -262,6 +269,13 @@ export class Heart {
       else if (nowMs - seen.sinceMs >= this.#options.lostAfterMs) lost.push({ id, beat });
     }
     return lost;
+  }
+
+  #compareFleet(owners: readonly Lost[]): void {
+    const fleet = owners.map(({ id }) => id).sort().join();
+    const isOther = fleet !== this.#fleet;
+    this.#fleet = fleet;
+    if (isOther) this.#options.onFleet();
   }
 
   #forgetWatch(): void {

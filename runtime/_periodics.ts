@@ -1,18 +1,15 @@
 import {
-  type Composition,
-  errorText,
-  type Log,
-  MAINTENANCE_QUEUE,
-  type NewJob,
-  type Periodic,
-  PERIODIC_PREFIX,
+  type DeclaredPeriodic,
+  type JobId,
   type PeriodicRow,
+  type PeriodicSchedule,
   type PeriodicStatus,
   type Schedule,
   type Store,
+  TransactionConflictError,
+  UndeclaredPeriodicError,
 } from "../ports/mod.ts";
-import { isOutage } from "./_outage.ts";
-import { correctedTick, dueTick, nextDueAt } from "./_ticks.ts";
+import { isInstant, nextTick } from "./_ticks.ts";
 
 /** What {@linkcode Periodics} needs. */
 export interface PeriodicsOptions {
@@ -20,23 +17,13 @@ export interface PeriodicsOptions {
   readonly store: Store;
   /** Knows cron expressions. */
   readonly schedule: Schedule;
-  /** Those that are declared. */
-  readonly periodics: Composition["periodics"];
-  /** For people. */
-  readonly log: Log;
+  /** Those that this process declares, by name. */
+  readonly declared: ReadonlyMap<string, DeclaredPeriodic>;
 }
 
-/** What a look at the periodics brought. */
-export interface Ticks {
-  /** How many ticks were taken. */
-  readonly taken: number;
-  /** In how many ms the next falls due; null when none does. */
-  readonly nextMs: number | null;
-  /** What went wrong with some of them; null when all went well. */
-  readonly fault: Error | null;
-}
+const TRIES = 5;
 
-/** Enqueues the periodics that are due, each for itself, and tells of them. */
+/** Tells of the periodics that a process declares, and does with them what a person asks for. */
 export class Periodics {
   readonly #options: PeriodicsOptions;
 
@@ -44,100 +31,78 @@ export class Periodics {
     this.#options = options;
   }
 
-  /**
-   * Takes every tick that is due. One that fails holds up no other.
-   *
-   * @throws the store can't be reached: then none of them is to blame.
-   */
-  async takeDue(): Promise<Ticks> {
-    let taken = 0;
-    let nextMs: number | null = null;
-    const faults: string[] = [];
-    for (const [periodic, row] of await this.#rows(false)) {
-      try {
-        const tick = await this.#takeOne(periodic, row);
-        if (tick.isTaken) taken++;
-        if (tick.dueAt !== null && tick.dueAt > row.nowMs) {
-          nextMs = Math.min(nextMs ?? Infinity, tick.dueAt - row.nowMs);
-        }
-      } catch (error) {
-        if (isOutage(error)) throw error;
-        faults.push(`${periodic.name}: ${errorText(error)}`);
-      }
-    }
-    return { taken, nextMs, fault: faults.length === 0 ? null : new Error(faults.join("; ")) };
-  }
-
-  /** What is known of each. */
+  /** What is known of each, by name. */
   async status(): Promise<PeriodicStatus[]> {
-    return (await this.#rows(true)).map(([periodic, row]) => ({
-      name: periodic.name,
-      schedule: "every" in periodic ? `every ${periodic.every} ms` : `${periodic.cron} ${periodic.timezone}`,
-      nextRunAt: iso(nextDueAt(periodic, this.#options.schedule, this.#corrected(periodic, row))),
-      lastTickAt: iso(row.lastTickMs),
-      currentJobId: row.currentJobId,
-      lastRun: row.runs[0] ?? null,
-      runs: row.runs,
-    }));
+    const { store, declared } = this.#options;
+    if (declared.size === 0) return [];
+    const names = [...declared.keys()].sort();
+    const { nowMs, rows } = await store.periodics(names);
+    const stored = new Map(rows.map((row) => [row.name, row]));
+    return names.map((name) => this.#statusOf(declared.get(name)!, stored.get(name), nowMs));
   }
 
-  async #takeOne(
-    periodic: Periodic,
-    stored: PeriodicRow,
-  ): Promise<{ isTaken: boolean; dueAt: number | null }> {
-    const { store, schedule, log } = this.#options;
-    const row = this.#corrected(periodic, stored);
-    if (row.lastTickMs !== stored.lastTickMs) {
-      log.warn("the last tick of a periodic is none that can have been, counting from now", {
-        periodic: periodic.name,
-        lastTick: iso(stored.lastTickMs) ?? String(stored.lastTickMs),
-      });
-      await store.resetTick(periodic.name, stored.lastTickMs, row.lastTickMs!);
+  /** Makes one run beside the schedule. Returns its id and its queue. */
+  async run(name: string): Promise<{ id: JobId; queue: string }> {
+    const { job } = this.#declared(name);
+    return { id: await this.#options.store.runPeriodic(name, job), queue: job.queue };
+  }
+
+  /** Takes its ticks away. */
+  async pause(name: string): Promise<void> {
+    await this.#options.store.pausePeriodic(this.#declared(name).name);
+  }
+
+  /** Gives it ticks again, from now on. */
+  async resume(name: string): Promise<void> {
+    const { store, schedule } = this.#options;
+    this.#declared(name);
+    for (let tries = 0; tries < TRIES; tries++) {
+      const { nowMs, rows: [row] } = await store.periodics([name], { runs: false });
+      if (row === undefined || row.pausedMs === null) return;
+      const hasTicks = row.spec !== null && row.undeclaredMs === null;
+      const nextMs = hasTicks ? nextTick(row.spec.schedule, schedule, nowMs) : null;
+      if (await store.resumePeriodic(name, row.version, nextMs)) return;
     }
-    const tickMs = row.currentJobId === null ? dueTick(periodic, schedule, row) : null;
-    if (tickMs === null) return { isTaken: false, dueAt: nextDueAt(periodic, schedule, row) };
-    const request = {
-      periodic: periodic.name,
-      expectedMs: row.lastTickMs,
-      tickMs,
-      job: periodicJob(periodic),
+    throw new TransactionConflictError("40001", { cause: new Error("The periodic changed each time") });
+  }
+
+  #declared(name: string): DeclaredPeriodic {
+    const { declared } = this.#options;
+    const found = declared.get(name);
+    if (found === undefined) throw new UndeclaredPeriodicError(name, declared.keys());
+    return found;
+  }
+
+  #statusOf(declared: DeclaredPeriodic, row: PeriodicRow | undefined, nowMs: number): PeriodicStatus {
+    const { schedule, job } = row?.spec ?? declared;
+    return {
+      name: declared.name,
+      kind: job.kind,
+      schedule: described(schedule),
+      nextRunAt: iso(this.#nextMs(declared, row, nowMs)),
+      pausedAt: iso(row?.pausedMs ?? null),
+      lastTickAt: iso(row?.lastTickMs ?? null),
+      currentJobId: row?.currentJobId ?? null,
+      lastRun: row?.runs[0] ?? null,
+      runs: row?.runs ?? [],
     };
-    const isTaken = await store.takeTick(request) !== null;
-    return { isTaken, dueAt: nextDueAt(periodic, schedule, { ...row, lastTickMs: tickMs }) };
   }
 
-  #corrected(periodic: Periodic, row: PeriodicRow): PeriodicRow {
-    const tickMs = correctedTick(periodic, this.#options.schedule, row);
-    return tickMs === null ? row : { ...row, lastTickMs: tickMs };
-  }
-
-  async #rows(runs: boolean): Promise<[Periodic, PeriodicRow][]> {
-    const { store, periodics } = this.#options;
-    if (periodics.size === 0) return [];
-    const names = [...periodics.keys()].sort();
-    const rows = new Map((await store.periodics(names, { runs })).map((row) => [row.name, row]));
-    return names.flatMap((name) => {
-      const row = rows.get(name);
-      // Somebody who deletes rows by hand deletes this one between two statements: the next look makes it again.
-      return row === undefined ? [] : [[periodics.get(name)!, row]];
-    });
+  #nextMs(declared: DeclaredPeriodic, row: PeriodicRow | undefined, nowMs: number): number | null {
+    if (row !== undefined && (row.spec !== null || row.pausedMs !== null)) return row.nextTickMs;
+    // Nobody who ticks has declared it so far.
+    const isFirst = row === undefined || row.lastTickMs === null;
+    return isFirst && declared.runAtStart
+      ? nowMs
+      : nextTick(declared.schedule, this.#options.schedule, nowMs);
   }
 }
 
-/** One run of a periodic as a job. */
-export function periodicJob(periodic: Periodic): NewJob {
-  return {
-    kind: PERIODIC_PREFIX + periodic.name,
-    queue: MAINTENANCE_QUEUE,
-    args: "null",
-    priority: 2,
-    maxAttempts: 1,
-    runAt: null,
-    unique: false,
-  };
+function described(schedule: PeriodicSchedule): string {
+  return "every" in schedule ? `every ${schedule.every} ms` : `${schedule.cron} ${schedule.timezone}`;
 }
 
 /** Null for what is no instant. */
 function iso(ms: number | null): string | null {
-  return ms === null || !(Math.abs(ms) <= 8.64e15) ? null : new Date(ms).toISOString();
+  return isInstant(ms) ? new Date(ms).toISOString() : null;
 }

@@ -1,11 +1,11 @@
 import {
   type Composition,
+  type DeclaredPeriodic,
   errorText,
   type Executor,
   isFinal,
   type JobId,
   type Log,
-  MAINTENANCE_QUEUE,
   type Requests,
   type Signal,
   type Store,
@@ -16,13 +16,13 @@ import { Heart } from "./_heart.ts";
 import { Hints } from "./_hints.ts";
 import { Lane } from "./_lane.ts";
 import { Leader } from "./_leader.ts";
-import type { Periodics } from "./_periodics.ts";
 import { Progress } from "./_progress.ts";
 import { type Settled, Settler } from "./_settler.ts";
 import type { Signaller } from "./_signaller.ts";
 import type { StopDeadline } from "./_stop_deadline.ts";
 import { Suspects } from "./_suspects.ts";
 import { Ticker } from "./_ticker.ts";
+import type { TickTaker } from "./_tick_taker.ts";
 import { UnworkedQueues } from "./_unworked_queues.ts";
 import { within } from "./_within.ts";
 import type { Settings } from "./settings.ts";
@@ -41,8 +41,10 @@ export interface ProcessingOptions {
   readonly executor: Executor;
   /** Kinds and queues. */
   readonly composition: Composition;
-  /** What is enqueued by the clock. */
-  readonly periodics: Periodics;
+  /** Enqueues by the clock. */
+  readonly tickTaker: TickTaker;
+  /** What this process declares to be enqueued by the clock. */
+  readonly periodics: readonly DeclaredPeriodic[];
   /** The queues that this process works. */
   readonly queues: readonly string[];
   /** For people, on the record of processes. */
@@ -100,6 +102,7 @@ export class Processing {
       owner,
       leaseMs: settings.leaseMs,
       onLeading: () => {
+        options.tickTaker.lookAnew();
         this.#ticks.wake();
         this.#purges.wake();
       },
@@ -229,7 +232,7 @@ export class Processing {
   }
 
   #makeHeart(): Heart {
-    const { store, composition, queues, name, upkeep, settings, log } = this.#options;
+    const { store, composition, periodics, tickTaker, queues, name, upkeep, settings, log } = this.#options;
     return new Heart({
       store,
       name,
@@ -238,10 +241,15 @@ export class Processing {
         [...composition.migrations.values()].map(({ part, steps }) => [part, steps.length]),
       ),
       kinds: [...composition.kinds.keys()],
+      periodics,
       heartbeatMs: settings.heartbeatMs,
       lostAfterMs: settings.lostAfterMs,
       onRescued: () => this.#eachLane((lane) => lane.abandon()),
       onFit: () => this.wakeAll(),
+      onFleet: () => {
+        tickTaker.lookAnew();
+        this.#ticks.wake();
+      },
       onAside: (found) => found.forEach(({ queue, kind }) => this.wakeAside(queue, kind)),
       onRescue: (rescued) => rescued.queues.forEach((queue) => this.ready(queue)),
       onOutdated: () => this.#retire(),
@@ -322,12 +330,16 @@ export class Processing {
 
   async #tick(): Promise<number | void> {
     if (!this.#leader.leading) return;
-    return await this.#ticking.run(async () => {
-      const { taken, nextMs, fault } = await this.#options.periodics.takeDue();
-      if (taken > 0) this.ready(MAINTENANCE_QUEUE);
-      if (fault !== null) throw fault;
+    try {
+      const { queues, nextMs, fault } = await this.#options.tickTaker.takeDue();
+      for (const queue of queues) this.ready(queue);
+      if (fault === null) this.#ticking.succeeded();
+      else this.#ticking.failed(fault, { told: true });
       return nextMs ?? undefined;
-    });
+    } catch (error) {
+      this.#ticking.failed(error);
+      throw error;
+    }
   }
 
   async #purge(): Promise<void> {

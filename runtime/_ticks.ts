@@ -1,68 +1,73 @@
-import type { Periodic, PeriodicRow, Schedule } from "../ports/mod.ts";
+import { DELAY_MS_MAX, type PeriodicRow, type PeriodicSchedule, type Schedule } from "../ports/mod.ts";
 
 /** Where the search for the latest tick that has passed begins, in ms, and how it widens. */
 const WINDOW_FIRST_MS = 1000;
 const WINDOW_FACTOR = 8;
 
+/** What a Date can be, in ms on both sides of the epoch. */
+const INSTANT_MS_MAX = 8.64e15;
+
+/** Whether a stored number is an instant at all. */
+export function isInstant(ms: number | null): ms is number {
+  return ms !== null && Math.abs(ms) <= INSTANT_MS_MAX;
+}
+
 /** The first tick after an instant, both in ms since the epoch; null when there is none. */
-export function nextTick(periodic: Periodic, schedule: Schedule, afterMs: number): number | null {
-  if ("every" in periodic) return (Math.floor(afterMs / periodic.every) + 1) * periodic.every;
-  return schedule.next(periodic.cron, periodic.timezone, afterMs);
+export function nextTick(schedule: PeriodicSchedule, cron: Schedule, afterMs: number): number | null {
+  if ("every" in schedule) return (Math.floor(afterMs / schedule.every) + 1) * schedule.every;
+  return cron.next(schedule.cron, schedule.timezone, afterMs);
 }
 
 /** The latest tick that is after one instant and not after another; null when there is none. */
 export function latestTick(
-  periodic: Periodic,
-  schedule: Schedule,
+  schedule: PeriodicSchedule,
+  cron: Schedule,
   afterMs: number,
   untilMs: number,
 ): number | null {
-  if ("every" in periodic) {
-    const tick = Math.floor(untilMs / periodic.every) * periodic.every;
+  if ("every" in schedule) {
+    const tick = Math.floor(untilMs / schedule.every) * schedule.every;
     return tick > afterMs ? tick : null;
   }
+  const earliestMs = Math.max(afterMs, untilMs - DELAY_MS_MAX);
   // A cron expression can only be asked for what comes next, so the search widens backwards until it meets a tick.
   for (let windowMs = WINDOW_FIRST_MS;; windowMs *= WINDOW_FACTOR) {
-    const from = Math.max(afterMs, untilMs - windowMs);
+    const fromMs = Math.max(earliestMs, untilMs - windowMs);
     let latest: number | null = null;
     for (
-      let tick = schedule.next(periodic.cron, periodic.timezone, from);
+      let tick = cron.next(schedule.cron, schedule.timezone, fromMs);
       tick !== null && tick <= untilMs;
     ) {
       latest = tick;
-      tick = schedule.next(periodic.cron, periodic.timezone, tick);
+      tick = cron.next(schedule.cron, schedule.timezone, tick);
     }
-    if (latest !== null || from === afterMs) return latest;
+    if (latest !== null || fromMs === earliestMs) return latest;
   }
 }
 
-/** The tick that is due now, or null. After downtime it is the latest that has passed: one run, no burst. */
-export function dueTick(periodic: Periodic, schedule: Schedule, row: PeriodicRow): number | null {
-  if (row.lastTickMs !== null) return latestTick(periodic, schedule, row.lastTickMs, row.nowMs);
-  if (periodic.runAtStart === false) return latestTick(periodic, schedule, row.sinceMs, row.nowMs);
-  // It has never run. The tick that this run stands for is the latest that has passed, so the next comes in its time.
-  return "every" in periodic ? Math.floor(row.nowMs / periodic.every) * periodic.every : row.nowMs;
+/** A tick to be taken, and the one after it. */
+export interface Tick {
+  /** Null when nothing is to be run. */
+  readonly tickMs: number | null;
+  /** Null when there is none. */
+  readonly nextTickMs: number | null;
 }
 
-/** When a periodic is next due, ms since the epoch; null when never. In the past: it is due and waits for its turn. */
-export function nextDueAt(periodic: Periodic, schedule: Schedule, row: PeriodicRow): number | null {
-  if (row.lastTickMs !== null) return nextTick(periodic, schedule, row.lastTickMs);
-  return periodic.runAtStart === false ? nextTick(periodic, schedule, row.sinceMs) : row.nowMs;
-}
-
-/** What a Date can be, in ms on both sides of the epoch. */
-const INSTANT_MS_MAX = 8.64e15;
-
-/**
- * The tick to count from instead, when that which is stored can't be: no instant at all, or further ahead than the next
- * tick, taken while the clock of the store was ahead. Null when it can.
- */
-export function correctedTick(periodic: Periodic, schedule: Schedule, row: PeriodicRow): number | null {
-  const countsFromMs = row.lastTickMs ?? (periodic.runAtStart === false ? row.sinceMs : row.nowMs);
-  const isInstant = Math.abs(countsFromMs) <= INSTANT_MS_MAX;
-  if (isInstant && countsFromMs <= row.nowMs) return null;
-  if (isInstant && countsFromMs <= (nextTick(periodic, schedule, row.nowMs) ?? row.nowMs)) return null;
-  return "every" in periodic
-    ? Math.floor(row.nowMs / periodic.every) * periodic.every
-    : Math.floor(row.nowMs);
+/** The tick of a periodic that is due. After downtime it is the latest that has passed: one run, no burst. */
+export function dueTick(
+  row: Pick<PeriodicRow, "nextTickMs" | "lastTickMs">,
+  schedule: PeriodicSchedule,
+  cron: Schedule,
+  nowMs: number,
+): Tick {
+  const { lastTickMs } = row;
+  const dueMs = isInstant(row.nextTickMs) ? row.nextTickMs : nowMs;
+  if (isInstant(lastTickMs) && lastTickMs >= dueMs && lastTickMs <= nowMs) {
+    // A program that does not know of next ticks has taken it.
+    return { tickMs: null, nextTickMs: nextTick(schedule, cron, lastTickMs) };
+  }
+  const followingMs = nextTick(schedule, cron, dueMs);
+  if (followingMs === null || followingMs > nowMs) return { tickMs: dueMs, nextTickMs: followingMs };
+  const tickMs = latestTick(schedule, cron, dueMs, nowMs) ?? dueMs;
+  return { tickMs, nextTickMs: nextTick(schedule, cron, tickMs) };
 }

@@ -49,6 +49,8 @@ export class PartsBuilder {
         resumeQueue: (queue) => inspector().resumeQueue(queue),
         periodic: () => inspector().periodic(),
         runPeriodic: (name) => inspector().runPeriodic(name),
+        pausePeriodic: (name) => inspector().pausePeriodic(name),
+        resumePeriodic: (name) => inspector().resumePeriodic(name),
       },
       eventTypes: () => this.#eventTypes ?? tooEarly("eventTypes"),
       queues: () => this.#queues ?? tooEarly("queues"),

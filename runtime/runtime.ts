@@ -4,6 +4,7 @@ import {
   type Composition,
   CompositionError,
   type CompositionInput,
+  declaredPeriodic,
   type Depth,
   type DepthFilter,
   type EnqueueOptions,
@@ -35,7 +36,6 @@ import {
   silentLog,
   type Store,
   type Tx,
-  UndeclaredPeriodicError,
   UndeclaredQueueError,
   waitMs,
   type WaitOptions,
@@ -46,13 +46,14 @@ import { checkedOptions, checkRuntimeOptions, declaredOf, workedQueues } from ".
 import { Gatherer } from "./_gatherer.ts";
 import { JobsInTransaction } from "./_jobs.ts";
 import { overviewOf } from "./_overview.ts";
-import { periodicJob, Periodics } from "./_periodics.ts";
+import { Periodics } from "./_periodics.ts";
 import { Processing } from "./_processing.ts";
 import { checkJobId, checkJobIds, depthFilter, listFilter, newJob, newJobs, requestOf } from "./_requests.ts";
 import { Signaller } from "./_signaller.ts";
 import { StopDeadline } from "./_stop_deadline.ts";
 import { UpkeepRecords } from "./_upkeep.ts";
 import { Waiters } from "./_waiters.ts";
+import { TickTaker } from "./_tick_taker.ts";
 import { within } from "./_within.ts";
 import type { Settings } from "./settings.ts";
 
@@ -146,12 +147,20 @@ class StoreRuntime implements WorkingRuntime {
     this.#signaller = new Signaller(store, settings.signalMs, log);
     this.#gatherer = new Gatherer(store, () => this.#signaller.take());
     this.#waiters = new Waiters({ store, signaller: this.#signaller, pollMs: settings.pollMs, log });
-    this.#periodics = new Periodics({ store, schedule, periodics: composition.periodics, log });
+    const declared = [...composition.periodics.values()].map((each) =>
+      declaredPeriodic(each, composition.kinds)
+    );
+    this.#periodics = new Periodics({
+      store,
+      schedule,
+      declared: new Map(declared.map((each) => [each.name, each])),
+    });
     this.#processing = new Processing({
       store,
       executor,
       composition,
-      periodics: this.#periodics,
+      tickTaker: new TickTaker({ store, schedule, log }),
+      periodics: declared,
       queues: workedQueues(composition, options.work),
       name: this.#name,
       signaller: this.#signaller,
@@ -254,14 +263,19 @@ class StoreRuntime implements WorkingRuntime {
   }
 
   async runPeriodic(name: string): Promise<JobId> {
-    const periodic = this.composition.periodics.get(name);
-    if (periodic === undefined) throw new UndeclaredPeriodicError(name, this.composition.periodics.keys());
-    const job = periodicJob(periodic);
-    // The row exists from the first look on; a name that nobody has looked at has none yet.
-    await this.#track(() => this.#store.periodics([name], { runs: false }));
-    const id = await this.#track(() => this.#store.runPeriodic(job, name));
-    this.#announce([job]);
+    const { id, queue } = await this.#track(() => this.#periodics.run(name));
+    this.#processing.ready(queue);
     return id;
+  }
+
+  async pausePeriodic(name: string): Promise<void> {
+    await this.#track(() => this.#periodics.pause(name));
+    this.#log.info("periodic paused", { periodic: name });
+  }
+
+  async resumePeriodic(name: string): Promise<void> {
+    await this.#track(() => this.#periodics.resume(name));
+    this.#log.info("periodic resumed", { periodic: name });
   }
 
   async wait(id: JobId, maxMs: number, options: WaitOptions = {}): Promise<WaitResult> {

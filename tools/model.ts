@@ -37,11 +37,12 @@ const MODELS: readonly Model[] = [
   },
   {
     name: "leader",
-    bounds: ["P=2"],
+    bounds: ["P=2 CHANGES=0", "P=2 CHANGES=1"],
     guards: [
       { flag: "NO_LEASE_CHECK", bounds: 0, breaks: "renewed" },
-      { flag: "NO_TICK_CHECK", bounds: 0, breaks: "ran[now]" },
+      { flag: "NO_VERSION_CHECK", bounds: 0, breaks: "ran[now]" },
       { flag: "NO_WAIT_CHECK", bounds: 0, breaks: "waits" },
+      { flag: "CHANGE_KEEPS_VERSION", bounds: 1, breaks: "due>changed" },
     ],
   },
   {

@@ -1,9 +1,10 @@
 /**
- * The `Schedule` port on croner: arithmetic on cron expressions, without a clock and without timers.
+ * The `Schedule` port on croner: arithmetic on cron expressions, without a clock and without timers. croner reads an expression
+ * and knows the calendar; what follows from time zones is reckoned here.
  *
- * The rules when clocks change: a local time that happens twice runs once, at its first occurrence, and one that is
- * skipped runs once, as much later as the clock was put forward. So an expression that fires several times an hour
- * pauses during a repeated hour; give it the zone `UTC` where that is not wanted.
+ * Where the hours of an expression are `*`, or a step of it, its ticks follow real time when clocks change: a repeated hour
+ * has them twice. Fixed hours run once: a local time that happens twice at its first occurrence, one that is skipped as much
+ * later as the clock was put forward. Of two restricted day fields either is enough; `?` leaves the decision to the other.
  *
  * @example
  * ```ts

@@ -1,50 +1,96 @@
-import { Cron } from "./driver.ts";
 import { InvalidOptionError } from "../../ports/errors.ts";
 import type { Schedule } from "../../ports/schedule.ts";
+import { type Expression, parseExpression } from "./expression.ts";
+import { type ClockChange, Zone } from "./zone.ts";
 
-const EXPRESSION = 'five fields, or six with seconds first, such as "30 1 * * *"';
-const ZONE = 'an IANA time zone, such as "Europe/Vienna" or "UTC"';
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** No zone is further from UTC than this, in ms. */
+const OFFSET_MS_MAX = 16 * 60 * 60 * 1000;
+
+/** What a Date can be, in ms on both sides of the epoch, and some days less: local times are Dates too. */
+const INSTANT_MS_MAX = 8.64e15 - 7 * DAY_MS;
 
 /** The `Schedule` port on croner. Every tick is a whole second. */
 export const cronerSchedule: Schedule = {
   check(cron: string, timezone: string): void {
-    if (typeof cron !== "string" || !/^\s*\S+(\s+\S+){4,5}\s*$/.test(cron)) {
-      throw new InvalidOptionError("cron", cron, EXPRESSION);
+    const expression = parseExpression(cron);
+    Zone.of(timezone);
+    if (expression.next(0) === null) {
+      throw new InvalidOptionError("cron", cron, "an expression whose time ever comes");
     }
-    checkZone(timezone);
-    let first: Date | null;
-    try {
-      first = parse(cron, timezone).nextRun(new Date(0));
-    } catch (error) {
-      throw new InvalidOptionError("cron", cron, `${EXPRESSION} (${reason(error)})`);
-    }
-    if (first === null) throw new InvalidOptionError("cron", cron, "an expression whose time ever comes");
   },
 
   next(cron: string, timezone: string, afterMs: number): number | null {
-    const parsed = parse(cron, timezone);
-    let tick = parsed.nextRun(new Date(afterMs));
-    // Asked from within a repeated hour, croner answers with a tick of that hour's first pass, which lies behind.
-    // From a tick of its own it always goes forward.
-    while (tick !== null && tick.getTime() <= afterMs) tick = parsed.nextRun(tick);
-    return tick === null ? null : tick.getTime();
+    if (!(Math.abs(afterMs) <= INSTANT_MS_MAX)) return null;
+    const [expression, zone] = [parseExpression(cron), Zone.of(timezone)];
+    return expression.isAnyHour
+      ? nextInRealTime(expression, zone, afterMs)
+      : nextOnce(expression, zone, afterMs);
   },
 };
 
-function parse(cron: string, timezone: string): Cron {
-  return new Cron(cron, { timezone, paused: true });
-}
-
-// croner takes an empty zone for the host's, which must never decide, so the zone is checked apart.
-function checkZone(timezone: string): void {
-  try {
-    if (typeof timezone !== "string" || !/^[A-Za-z]/.test(timezone)) throw new RangeError("no name");
-    new Intl.DateTimeFormat("en", { timeZone: timezone });
-  } catch {
-    throw new InvalidOptionError("timezone", timezone, ZONE);
+/** Whenever the clocks show one of its times, also when they show it twice. */
+function nextInRealTime(expression: Expression, zone: Zone, afterMs: number): number | null {
+  for (let fromMs = afterMs;;) {
+    const offsetMs = zone.offsetAt(fromMs + 1);
+    const localMs = expression.next(fromMs + offsetMs);
+    if (localMs === null) return null;
+    const tickMs = localMs - offsetMs;
+    const change = first(zone.changes(fromMs + 1, tickMs));
+    if (change === undefined) return tickMs;
+    fromMs = change.atMs - 1;
   }
 }
 
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** Each of its local times once: the first time that the clocks show it, or later by what they were put forward. */
+function nextOnce(expression: Expression, zone: Zone, afterMs: number): number | null {
+  const nowLocalMs = afterMs + zone.offsetAt(afterMs);
+  let soonestMs = Infinity;
+  for (
+    let localMs = expression.next(localTimePassed(zone, afterMs, nowLocalMs));
+    localMs !== null;
+  ) {
+    const { tickMs, skippedBy } = firstOccurrence(zone, localMs);
+    if (tickMs > afterMs) {
+      soonestMs = Math.min(soonestMs, tickMs);
+      if (skippedBy === null) break;
+    }
+    // What was skipped comes later by the clock than some local times behind it.
+    const shownMs = skippedBy === null ? nowLocalMs : skippedBy.atMs + skippedBy.afterMs - 1;
+    localMs = expression.next(Math.max(localMs, nowLocalMs, shownMs));
+  }
+  return soonestMs === Infinity ? null : soonestMs;
+}
+
+/** All local times up to this one have had their tick at an instant. */
+function localTimePassed(zone: Zone, atMs: number, localMs: number): number {
+  for (const change of zone.changes(atMs - DAY_MS, atMs)) {
+    const forwardMs = change.afterMs - change.beforeMs;
+    // What was skipped is made up for during as long.
+    if (forwardMs > 0 && atMs < change.atMs + forwardMs) localMs = atMs + change.beforeMs;
+    if (forwardMs < 0) localMs = Math.max(localMs, change.atMs + change.beforeMs - 1);
+  }
+  return localMs;
+}
+
+/** When the clocks first show a local time; for one that they skip, as much later as they were put forward. */
+function firstOccurrence(
+  zone: Zone,
+  localMs: number,
+): { tickMs: number; skippedBy: ClockChange | null } {
+  let offsetMs = zone.offsetAt(localMs - OFFSET_MS_MAX);
+  for (const change of zone.changes(localMs - OFFSET_MS_MAX, localMs + OFFSET_MS_MAX)) {
+    if (localMs < change.atMs + change.beforeMs) break;
+    if (localMs < change.atMs + change.afterMs) {
+      return { tickMs: localMs - change.beforeMs, skippedBy: change };
+    }
+    offsetMs = change.afterMs;
+  }
+  return { tickMs: localMs - offsetMs, skippedBy: null };
+}
+
+function first<T>(items: Iterable<T>): T | undefined {
+  for (const item of items) return item;
+  return undefined;
 }

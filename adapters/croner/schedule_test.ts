@@ -19,7 +19,8 @@ for (const zone of ZONES) {
       utc: ["2026-10-04T03:00:00.000Z", "2026-10-04T04:00:00.000Z"],
       halfHour: ["2026-10-03T15:45:00.000Z", "2026-10-04T15:15:00.000Z"],
       withinRepeated: ["2026-11-02T06:30:00.000Z", "2026-11-03T06:30:00.000Z"],
-      quarters: ["2026-11-01T05:45:00.000Z", "2026-11-01T07:00:00.000Z"],
+      quarters: ["2026-11-01T05:45:00.000Z", "2026-11-01T06:00:00.000Z"],
+      troll: ["2026-10-24T23:30:00.000Z", "2026-10-26T01:30:00.000Z"],
     });
   });
 }
@@ -52,6 +53,27 @@ Deno.test("check() takes five fields, and six with seconds first", () => {
   cronerSchedule.check("0 0 29 2 *", "Europe/Vienna");
 });
 
+Deno.test("check() takes nicknames, and next() gives the ticks that they stand for", () => {
+  const after = Date.parse("2026-06-10T10:30:00Z");
+  const next = (nickname: string) => {
+    cronerSchedule.check(nickname, "UTC");
+    return new Date(cronerSchedule.next(nickname, "UTC", after)!).toISOString().slice(0, 16);
+  };
+  assertEquals(
+    ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly", "@Daily"].map(next),
+    [
+      ...["2027-01-01T00:00", "2027-01-01T00:00", "2026-07-01T00:00", "2026-06-14T00:00"],
+      ...["2026-06-11T00:00", "2026-06-11T00:00", "2026-06-10T11:00", "2026-06-11T00:00"],
+    ],
+  );
+});
+
+Deno.test("next() answers null beyond what a Date can be", () => {
+  for (const after of [Infinity, -Infinity, NaN, 8.64e15]) {
+    assertEquals(cronerSchedule.next("* * * * *", "Europe/Vienna", after), null);
+  }
+});
+
 for (
   const [cron, why] of [
     ["", "five fields"],
@@ -60,13 +82,26 @@ for (
     ["0 0 0 1 1 * 2030", "five fields"],
     ["61 * * * *", "61"],
     ["0 0 30 2 *", "ever comes"],
+    ["@reboot", "@daily"],
+    ["0 12 ? * ?", "only one of the two"],
+    ["? 12 * * *", "minutes"],
+    ["0 ? * * *", "hours"],
+    ["0 12 * ? *", "months"],
+    ["0 12 ? * 2-6", "MON-FRI"],
+    ["0 12 ? * 6#3", "MON-FRI"],
+    ["0 12 1* * *", "days of the month"],
+    ["0 12 * * MONDAY", "days of the week"],
+    ["0 25 * * *", "hour"],
+    ["0 5/2 * * *", "hours"],
+    ["0 0 * * 1#6", "days of the week"],
+    [undefined as unknown as string, "five fields"],
   ] as const
 ) {
   Deno.test(`check() refuses the expression ${JSON.stringify(cron)} and says why`, () => {
     const error = assertThrows(() => cronerSchedule.check(cron, "UTC"));
     assertInstanceOf(error, InvalidOptionError);
     assertEquals(error.option, "cron");
-    assertStringIncludes(error.message, JSON.stringify(cron));
+    if (cron !== undefined) assertStringIncludes(error.message, JSON.stringify(cron));
     assertStringIncludes(error.message, why);
   });
 }

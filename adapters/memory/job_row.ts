@@ -1,7 +1,7 @@
 import type { AttemptError, JobId, JobProgress, JobState } from "../../ports/job.ts";
 import { isFinal } from "../../ports/job.ts";
 import { ERRORS_KEPT_MAX } from "../../ports/limits.ts";
-import type { NewJob, SettledError, Settlement } from "../../ports/store.ts";
+import { type NewJob, type SettledError, type Settlement, SUPERSEDED } from "../../ports/store.ts";
 
 /** One job as it is kept. Never changed in place: each transition makes a new one, so a transaction can hold it. */
 export interface JobRow {
@@ -157,6 +157,16 @@ export function endedRow(
     putAside: false,
     cancelRequested: false,
   };
+}
+
+/** Whether a job that has run before waits for a later time. */
+export function waitsForLater(row: JobRow, nowMs: number): boolean {
+  return waits(row) && row.run > 0 && !row.putAside && row.scheduledAtMs > nowMs;
+}
+
+/** A run of a periodic that waited for a later attempt when the next one began. */
+export function supersededRun(row: JobRow, nowMs: number): JobRow {
+  return endedRow(withError(row, SUPERSEDED, nowMs), "cancelled", null, nowMs);
 }
 
 /** A job that was called off: at once while it waits, by a mark while it runs. A final one stays as it is. */

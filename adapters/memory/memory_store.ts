@@ -18,12 +18,17 @@ import type {
   Completion,
   Counts,
   Declared,
+  DuePeriodics,
+  DueRequest,
   Final,
   Finals,
   Inserted,
   NewJob,
   Owner,
-  PeriodicRow,
+  PeriodicDeclaration,
+  PeriodicJob,
+  PeriodicPlan,
+  PeriodicTick,
   ProgressEntry,
   Purge,
   Requests,
@@ -36,7 +41,8 @@ import type {
   SignalObserver,
   SignalSubscription,
   Store,
-  TakeTick,
+  StoredPeriodics,
+  TakenTick,
 } from "../../ports/store.ts";
 import type { Tx } from "../../ports/tx.ts";
 import type { StoredUpkeep, UpkeepReport } from "../../ports/upkeep.ts";
@@ -52,7 +58,9 @@ import {
   rescuedRow,
   retriedRow,
   settledRow,
+  supersededRun,
   waits,
+  waitsForLater,
 } from "./job_row.ts";
 import { JobTable } from "./job_table.ts";
 import { detail, summary } from "./job_view.ts";
@@ -240,7 +248,7 @@ export class MemoryStore implements Store {
 
   /** Records a process. */
   register(owner: Owner): Promise<void> {
-    this.#owners.register(owner);
+    this.#owners.register(owner, this.#clock());
     return Promise.resolve();
   }
 
@@ -335,44 +343,64 @@ export class MemoryStore implements Store {
   }
 
   /** What is stored of periodics. */
-  periodics(names: readonly string[], options: { readonly runs?: boolean } = {}): Promise<PeriodicRow[]> {
+  periodics(
+    names?: readonly string[],
+    options: { readonly runs?: boolean } = {},
+  ): Promise<StoredPeriodics> {
+    const rows = this.#periodics.rows(names);
+    return Promise.resolve({
+      nowMs: this.#clock(),
+      rows: options.runs === false ? rows.map((row) => ({ ...row, runs: [] })) : rows,
+    });
+  }
+
+  /** What the processes on the record declare. */
+  declaredPeriodics(): Promise<PeriodicDeclaration[]> {
+    return Promise.resolve(this.#owners.declared());
+  }
+
+  /** Stores what periodics are. */
+  planPeriodics(plans: readonly PeriodicPlan[]): Promise<string[]> {
     const nowMs = this.#clock();
-    return Promise.resolve(names.map((name) => {
-      const { lastTickMs, currentJobId, sinceMs, runs } = this.#periodics.record(name, nowMs);
-      return {
-        name,
-        lastTickMs,
-        currentJobId,
-        sinceMs,
-        runs: options.runs === false ? [] : [...runs],
-        nowMs,
-      };
-    }));
+    return Promise.resolve(
+      plans.filter((plan) => this.#periodics.plan(plan, nowMs)).map(({ name }) => name),
+    );
   }
 
-  /** Takes a tick and enqueues its job. */
-  takeTick(request: TakeTick): Promise<JobId | null> {
-    const record = this.#periodics.record(request.periodic, this.#clock());
-    if (record.lastTickMs !== request.expectedMs || record.currentJobId !== null) {
-      return Promise.resolve(null);
+  /** The periodics that are due. */
+  duePeriodics(request: DueRequest): Promise<DuePeriodics> {
+    const nowMs = this.#clock();
+    const rows = this.#periodics.due(request, nowMs).map((row) => ({ ...row, runs: [] }));
+    return Promise.resolve({ nowMs, comingMs: this.#periodics.comingMs(nowMs), rows });
+  }
+
+  /** Takes ticks and enqueues their jobs. */
+  takeTicks(ticks: readonly PeriodicTick[]): Promise<TakenTick[]> {
+    const taken: TakenTick[] = [];
+    for (const { name, version, tickMs, nextTickMs } of ticks) {
+      const [row] = this.#periodics.rows([name]);
+      if (row?.version !== version || row.spec === null || row.pausedMs !== null) continue;
+      if (this.#unlessSuperseded(name) !== null) continue;
+      this.#periodics.ticked(name, tickMs, nextTickMs);
+      taken.push({ name, jobId: this.#insertRun(name, row.spec.job), queue: row.spec.job.queue });
     }
-    record.lastTickMs = request.tickMs;
-    return Promise.resolve(this.#insert(request.job, request.periodic).id);
-  }
-
-  /** Puts the last tick of a periodic to another one. */
-  resetTick(periodic: string, expectedMs: number | null, tickMs: number): Promise<boolean> {
-    const record = this.#periodics.record(periodic, this.#clock());
-    if (record.lastTickMs !== expectedMs) return Promise.resolve(false);
-    record.lastTickMs = tickMs;
-    return Promise.resolve(true);
+    return Promise.resolve(taken);
   }
 
   /** Makes one run of a periodic beside its schedule. */
-  runPeriodic(job: NewJob, periodic: string): Promise<JobId> {
-    return Promise.resolve(
-      this.#periodics.record(periodic, this.#clock()).currentJobId ?? this.#insert(job, periodic).id,
-    );
+  runPeriodic(name: string, job: PeriodicJob): Promise<JobId> {
+    return Promise.resolve(this.#unlessSuperseded(name) ?? this.#insertRun(name, job));
+  }
+
+  /** From now on a periodic has no ticks. */
+  pausePeriodic(name: string): Promise<void> {
+    this.#periodics.pause(name, this.#clock());
+    return Promise.resolve();
+  }
+
+  /** From now on it has ticks again. */
+  resumePeriodic(name: string, version: string, nextTickMs: number | null): Promise<boolean> {
+    return Promise.resolve(this.#periodics.resume(name, version, nextTickMs, this.#clock()));
   }
 
   /** Deletes ended jobs whose retention is over. */
@@ -480,13 +508,11 @@ export class MemoryStore implements Store {
         ) {
           throw new UniqueConflictError(id, holder);
         }
-        const current = row.periodic === null
-          ? null
-          : this.#periodics.record(row.periodic, this.#clock()).currentJobId;
+        const current = row.periodic === null ? null : this.#periodics.currentJobId(row.periodic);
         if (current !== null && current !== id) throw new UniqueConflictError(id, current);
         this.#jobs.put(retriedRow(row, this.#clock()));
         if (takesKey) this.#jobs.hold(row.key!, id);
-        if (row.periodic !== null) this.#periodics.inLine(row.periodic, id);
+        if (row.periodic !== null) this.#periodics.inLine(row.periodic, id, this.#clock());
         return row.queue;
       },
     );
@@ -546,7 +572,7 @@ export class MemoryStore implements Store {
     this.#write(row, mine);
     if (key !== null) this.#hold(key, row.id, mine);
     mine?.signals.push({ type: "ready", queue: row.queue });
-    if (periodic !== null) this.#periodics.inLine(periodic, row.id);
+    if (periodic !== null) this.#periodics.inLine(periodic, row.id, this.#clock());
     return { id: row.id, existed: false };
   }
 
@@ -568,6 +594,20 @@ export class MemoryStore implements Store {
   #supersededBy(row: JobRow): JobId | null {
     const holder = row.key === null ? undefined : this.#jobs.holder(row.key);
     return supersededBy(row, holder === undefined ? undefined : this.#jobs.get(holder));
+  }
+
+  #insertRun(periodic: string, job: PeriodicJob): JobId {
+    return this.#insert({ ...job, runAt: null, unique: false }, periodic).id;
+  }
+
+  /** The run of a periodic that is in the way of another one. One that waits for a later attempt is not: it ends. */
+  #unlessSuperseded(periodic: string): JobId | null {
+    const id = this.#periodics.currentJobId(periodic);
+    const row = id === null ? undefined : this.#jobs.get(id);
+    const nowMs = this.#clock();
+    if (row === undefined || this.#isLocked(row.id) || !waitsForLater(row, nowMs)) return id;
+    this.#jobs.put(supersededRun(row, nowMs));
+    return null;
   }
 
   async #complete(tx: MemoryTx, id: JobId, run: number, output: string | null): Promise<boolean> {

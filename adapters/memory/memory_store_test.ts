@@ -200,24 +200,6 @@ Deno.test("MemoryTx refuses SQL, its use after its end, and another store's tran
   await assertRejects(() => store.insert([job(1)], tx), TypeError, "committed or rolled back");
 });
 
-Deno.test("takeTick() gives a tick to one of two leaders, and none while a run waits", async () => {
-  const { store, clock } = await setup();
-  const take = (expectedMs: number | null, tickMs: number) =>
-    store.takeTick({ periodic: "p", expectedMs, tickMs, job: job({}) });
-  const [one, other] = await Promise.all([take(null, 1000), take(null, 1000)]);
-  assert(one !== null);
-  assertEquals(other, null);
-  assertEquals(await take(1000, 2000), null);
-  const claimed = (await claimOne(store))!;
-  await store.settle("me", [{ id: claimed.id, run: 1, to: "completed", output: "7", error: null }]);
-  clock.now += 10;
-  assertEquals(await store.purge({ completedMs: 5, othersMs: 5, limit: 10 }), 1);
-  const [row] = await store.periodics(["p"]);
-  assertEquals([row!.lastTickMs, row!.currentJobId, row!.runs[0]!.output], [1000, null, 7]);
-  assertEquals(await take(null, 3000), null);
-  assert(await take(1000, 3000) !== null);
-});
-
 Deno.test("lead() gives the lease to one process, and to another only once it is over or given up", async () => {
   const { store, clock } = await setup();
   assertEquals([await store.lead("a", 100), await store.lead("b", 100)], [true, false]);

@@ -1,4 +1,4 @@
-import type { Owner } from "../../ports/store.ts";
+import type { DeclaredPeriodic, Owner, PeriodicDeclaration } from "../../ports/store.ts";
 
 /** A lease that runs for longer than this is not believed: so many times that which is asked for, at least 10 minutes. */
 const BELIEVED_LEASES = 10;
@@ -8,21 +8,32 @@ const BELIEVED_MS_MIN = 10 * 60_000;
 export class OwnerTable {
   readonly #beats = new Map<string, number>();
   readonly #queues = new Map<string, readonly string[]>();
+  readonly #declared = new Map<
+    string,
+    { readonly atMs: number; readonly periodics: readonly DeclaredPeriodic[] }
+  >();
   #lease: { readonly owner: string; readonly untilMs: number } | null = null;
 
-  register(owner: Owner): void {
+  register(owner: Owner, nowMs: number): void {
     this.#beats.set(owner.id, 1);
     this.#queues.set(owner.id, owner.queues);
+    this.#declared.set(owner.id, { atMs: Math.round(nowMs), periodics: owner.periodics ?? [] });
   }
 
   forget(owner: string): void {
     this.#beats.delete(owner);
     this.#queues.delete(owner);
+    this.#declared.delete(owner);
   }
 
   /** Whether a process works this queue. */
   works(queue: string): boolean {
     return [...this.#queues.values()].some((queues) => queues.includes(queue));
+  }
+
+  /** What those on the record declare, the newest first. */
+  declared(): PeriodicDeclaration[] {
+    return [...this.#declared.values()].filter(({ periodics }) => periodics.length > 0).reverse();
   }
 
   has(owner: string): boolean {

@@ -1,13 +1,14 @@
 import { PROTOCOL } from "../../ports/protocol.ts";
 import type { Beat, Owner, Requests } from "../../ports/store.ts";
 import type { TxRow } from "../../ports/tx.ts";
+import { declaredText } from "./periodic_row.ts";
 import { BEAT_SQL } from "./rescue.ts";
 import { epochMsSql } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
 const REGISTER = `
-  insert into {schema}.worker (id, name, queues, protocol, parts)
-  values ($1::text::uuid, $2::text, $3::text::jsonb, $4::text::int, $5::text::jsonb)
+  insert into {schema}.worker (id, name, queues, protocol, parts, periodics)
+  values ($1::text::uuid, $2::text, $3::text::jsonb, $4::text::int, $5::text::jsonb, $6::text::jsonb)
   on conflict (id) do nothing`;
 
 const CANCEL_REQUESTED = `
@@ -48,9 +49,15 @@ const BEAT = `
  * @throws {SchemaVersionError} a newer program requires that more steps of a part are known.
  */
 export async function register(database: Statements, owner: Owner): Promise<void> {
-  const { id, name, queues, protocol = PROTOCOL, parts = {} } = owner;
-  const params = [id, name, JSON.stringify(queues), String(protocol), JSON.stringify(parts)];
-  await database.query(REGISTER, params);
+  const { id, name, queues, protocol = PROTOCOL, parts = {}, periodics = [] } = owner;
+  await database.query(REGISTER, [
+    id,
+    name,
+    JSON.stringify(queues),
+    String(protocol),
+    JSON.stringify(parts),
+    declaredText(periodics),
+  ]);
 }
 
 /** Renews a process's heartbeat and reads everyone's. */

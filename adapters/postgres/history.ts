@@ -43,11 +43,11 @@ function intoHistory(rows: string): string {
   return `
     insert into {schema}.job_history (
       id, kind, queue, state, priority, scheduled_at, enqueued_at, claimed_at, finished_at,
-      attempt, max_attempts, run, snoozes, alone, args, unique_key, errors, progress, output
+      attempt, max_attempts, run, snoozes, alone, args, unique_key, errors, progress, output, periodic
     )
     select
       id, kind, queue, final, priority, ${SHOWN_SCHEDULED_AT}, enqueued_at, claimed_at, clock_timestamp(),
-      attempt, max_attempts, run, snoozes, alone, args, unique_key, final_errors, progress, output
+      attempt, max_attempts, run, snoozes, alone, args, unique_key, final_errors, progress, output, periodic
     from ${rows}
     returning id, run, state, queue`;
 }

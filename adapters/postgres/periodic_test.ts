@@ -1,54 +1,80 @@
 import { assertEquals } from "@std/assert";
+import type { PeriodicRow } from "../../ports/store.ts";
 import { gate, newJob, until, withStore } from "./fixture_test.ts";
 import type { PostgresStore } from "./postgres_store.ts";
 import { JOB_STEPS } from "./schema.ts";
 
-const job = newJob({ kind: "periodic:sweep", maxAttempts: 1 });
-const take = (expectedMs: number | null, tickMs: number) => ({ periodic: "sweep", expectedMs, tickMs, job });
+const JOB = { kind: "periodic:sweep", queue: "q", priority: 2, maxAttempts: 1, args: "null" };
 
-Deno.test("a tick is taken once, however many want it, and not while a run waits or runs", () =>
+async function rowOf(store: PostgresStore): Promise<PeriodicRow> {
+  return (await store.periodics(["sweep"])).rows[0]!;
+}
+
+/** Stores the periodic as due at an instant. */
+async function plan(store: PostgresStore, nextTickMs: number | null): Promise<string[]> {
+  const version = (await store.periodics(["sweep"])).rows[0]?.version ?? null;
+  const spec = { schedule: { every: 1000 }, job: JOB };
+  return await store.planPeriodics([{
+    ...{ name: "sweep", version, spec, declaredMs: 1000, isDeclared: true, nextTickMs, countsAnew: false },
+  }]);
+}
+
+/** Takes a tick of the periodic as it stands. */
+async function take(store: PostgresStore, tickMs: number): Promise<string | null> {
+  const { version } = await rowOf(store);
+  const tick = { name: "sweep", version, tickMs, nextTickMs: tickMs + 1000 };
+  return (await store.takeTicks([tick]))[0]?.jobId ?? null;
+}
+
+Deno.test("instants of a periodic are kept to the millisecond, and each change makes another version", () =>
   withStore(async ({ store, claim, finish }) => {
-    const [fresh] = await store.periodics(["sweep"]);
-    assertEquals([fresh?.lastTickMs, fresh?.currentJobId, fresh?.runs], [null, null, []]);
-    const taken = await Promise.all([1, 2, 3, 4].map(() => store.takeTick(take(null, 1_790_000_000_123))));
-    assertEquals(taken.filter((id) => id !== null).length, 1);
-    assertEquals(await store.takeTick(take(1_790_000_000_123, 1_790_000_001_000)), null);
+    const tickMs = 1_790_000_000_123;
+    await plan(store, tickMs);
+    const fresh = await rowOf(store);
+    assertEquals([fresh.nextTickMs, fresh.lastTickMs, fresh.currentJobId, fresh.runs], [
+      tickMs,
+      null,
+      null,
+      [],
+    ]);
+    const id = await take(store, tickMs);
+    const taken = await rowOf(store);
+    assertEquals([taken.nextTickMs, taken.lastTickMs, taken.currentJobId], [tickMs + 1000, tickMs, id]);
     await finish(await claim());
-    assertEquals(await store.takeTick(take(null, 1_790_000_001_000)), null);
-    const [row] = await store.periodics(["sweep"]);
-    assertEquals([row?.lastTickMs, row?.currentJobId], [1_790_000_000_123, null]);
-    const next = await store.takeTick(take(1_790_000_000_123, 1_790_000_001_000));
-    assertEquals((await store.periodics(["sweep"]))[0]?.currentJobId, next);
+    assertEquals((await rowOf(store)).version, taken.version);
+    assertEquals(await store.resumePeriodic("sweep", fresh.version, null), false);
+    assertEquals(fresh.version === taken.version, false);
   }));
 
-Deno.test("a run by hand is made beside the schedule, or is the one that waits already", () =>
+Deno.test("a run by hand is made beside the schedule, also of a periodic without a row, or is the one that waits", () =>
   withStore(async ({ store }) => {
-    const ids = await Promise.all([1, 2, 3].map(() => store.runPeriodic(job, "sweep")));
+    const ids = await Promise.all([1, 2, 3].map(() => store.runPeriodic("sweep", JOB)));
     assertEquals(new Set(ids).size, 1);
-    assertEquals((await store.periodics(["sweep"]))[0]?.lastTickMs, null);
-    assertEquals(await store.takeTick(take(null, 1000)), null);
+    assertEquals((await rowOf(store)).lastTickMs, null);
+    await plan(store, 1000);
+    assertEquals(await take(store, 1000), null);
   }));
 
 Deno.test("every way of ending is a recorded run, newest first, 20 at most", () =>
   withStore(async ({ store, owner, claim }) => {
-    await store.cancel(await store.runPeriodic(job, "sweep"));
-    await store.runPeriodic(job, "sweep");
+    await store.cancel(await store.runPeriodic("sweep", JOB));
+    await store.runPeriodic("sweep", JOB);
     const [handled] = await claim();
     await store.database.transaction(async (tx) => {
       await tx.unsafe(store.completion.text, [handled!.id, handled!.run, '{"n": 1}']);
     });
-    await store.runPeriodic(job, "sweep");
+    await store.runPeriodic("sweep", JOB);
     const [failed] = await claim();
     const error = { class: "error" as const, message: "it failed" };
     await store.settle(owner, [{ ...failed!, to: "discarded", output: null, error }]);
-    const [row] = await store.periodics(["sweep"]);
+    const { rows: [row] } = await store.periodics(["sweep"]);
     assertEquals(row?.runs.map(({ state, output, error }) => [state, output, error]), [
       ["discarded", null, "it failed"],
       ["completed", { n: 1 }, null],
       ["cancelled", null, null],
     ]);
-    for (let n = 0; n < 20; n++) await store.cancel(await store.runPeriodic(job, "sweep"));
-    assertEquals((await store.periodics(["sweep"]))[0]?.runs.length, 20);
+    for (let n = 0; n < 20; n++) await store.cancel(await store.runPeriodic("sweep", JOB));
+    assertEquals((await store.periodics(["sweep"])).rows[0]?.runs.length, 20);
   }));
 
 /** Holds the row of the periodic while a function runs, and does something to it before the commit. */
@@ -69,22 +95,50 @@ async function whileHeld(store: PostgresStore, change: string, body: () => Promi
   }
 }
 
-Deno.test("a row that somebody holds is left out of the ticks, and holds up no end of a job, its own neither", () =>
+Deno.test("a row that somebody holds is left out of all that is shared, and holds up no end of a job, its own neither", () =>
   withStore(async ({ store, claim, finish }) => {
-    const id = await store.runPeriodic(job, "sweep");
+    await plan(store, 1000);
+    const id = await store.runPeriodic("sweep", JOB);
     await store.insert([newJob(), newJob()]);
     await whileHeld(store, "select", async () => {
       await finish(await claim());
       assertEquals((await store.get(id))?.state, "completed");
-      assertEquals(await store.takeTick(take(null, 1000)), null);
-      assertEquals((await store.periodics(["sweep"]))[0]?.runs.length, 1);
+      assertEquals(await take(store, 1000), null);
+      assertEquals(await plan(store, 5000), []);
+      assertEquals((await store.duePeriodics({ after: null, limit: 1 })).rows.length, 1);
+      assertEquals((await rowOf(store)).runs.length, 1);
     });
-    assertEquals((await store.takeTick(take(null, 1000))) !== null, true);
+    assertEquals((await take(store, 1000)) !== null, true);
+  }));
+
+Deno.test("a run in backoff whose job somebody holds is not superseded, and nobody waits for it", () =>
+  withStore(async ({ store, owner, claim }) => {
+    await plan(store, 1000);
+    const id = (await take(store, 1000))!;
+    const [claimed] = await claim();
+    const back = { to: "retry", delayMs: 60_000, error: null, alone: false } as const;
+    await store.settle(owner, [{ ...claimed!, ...back }]);
+    const [held, done] = [gate(), gate()];
+    const holding = store.database.transaction(async (tx) => {
+      await tx.unsafe("select from {schema}.job where id = $1::text::bigint for update", [id]);
+      held.open();
+      await done.opened;
+    });
+    await held.opened;
+    try {
+      assertEquals(await take(store, 2000), null);
+      assertEquals(await store.runPeriodic("sweep", JOB), id);
+    } finally {
+      done.open();
+      await holding;
+    }
+    assertEquals((await take(store, 2000)) !== null, true);
+    assertEquals((await store.get(id))?.state, "cancelled");
   }));
 
 Deno.test("whoever waited for the row sees the run that was made meanwhile", () =>
   withStore(async ({ store, claim, finish }) => {
-    const id = await store.runPeriodic(job, "sweep");
+    const id = await store.runPeriodic("sweep", JOB);
     await finish(await claim());
     let running: Promise<string>;
     await whileHeld(
@@ -95,7 +149,7 @@ Deno.test("whoever waited for the row sees the run that was made meanwhile", () 
       )
       update {schema}.periodic set job_id = ${id} where name = 'sweep'`,
       async () => {
-        running = store.runPeriodic(job, "sweep");
+        running = store.runPeriodic("sweep", JOB);
         await until("it waits for the row", async () => {
           const waiting = await store.database.query(
             "select from pg_stat_activity where wait_event_type = 'Lock' and query like $1",
@@ -108,26 +162,43 @@ Deno.test("whoever waited for the row sees the run that was made meanwhile", () 
     assertEquals(await running!, id);
   }));
 
-Deno.test("a tick that can't be is read as it is, and put back while it is still that", () =>
+Deno.test("instants that can't be are read as they are, and put right while they are still that", () =>
   withStore(async ({ store }) => {
-    await store.periodics(["sweep"]);
-    for (const tick of ["infinity", "-infinity", "294000-01-01"]) {
-      await store.database.query(`update {schema}.periodic set last_tick = '${tick}'`);
-      const [row] = await store.periodics(["sweep"]);
-      assertEquals(await store.resetTick("sweep", 1, 5000), false);
-      await whileHeld(store, "select", async () => {
-        assertEquals(await store.resetTick("sweep", row!.lastTickMs, 5000), false);
-      });
-      assertEquals(await store.resetTick("sweep", row!.lastTickMs, 5000), true);
-      assertEquals((await store.periodics(["sweep"]))[0]?.lastTickMs, 5000);
+    await plan(store, 1000);
+    for (
+      const [text, ms] of [["infinity", Infinity], ["-infinity", -Infinity], [
+        "294000-01-01",
+        9215576668800000,
+      ]] as const
+    ) {
+      await store.database.query(`update {schema}.periodic set next_tick = '${text}', last_tick = '${text}'`);
+      const row = await rowOf(store);
+      assertEquals([row.nextTickMs, row.lastTickMs], [ms, ms]);
+      const due = await store.duePeriodics({ after: null, limit: 5 });
+      assertEquals(due.rows.length, ms < 0 ? 1 : 0);
+      assertEquals(await plan(store, 5000), ["sweep"]);
+      assertEquals((await rowOf(store)).nextTickMs, 5000);
     }
+  }));
+
+Deno.test("a run that an older program made is recorded, and comes back as one", () =>
+  withStore(async ({ store, claim, finish }) => {
+    await store.database.query("insert into {schema}.periodic (name) values ('sweep')");
+    assertEquals((await rowOf(store)).spec, null);
+    const [job] = await store.insert([newJob({ kind: "periodic:sweep" })]);
+    await store.database.query("update {schema}.periodic set job_id = $1::text::bigint", [job!.id]);
+    assertEquals(await store.runPeriodic("sweep", JOB), job!.id);
+    await finish(await claim());
+    assertEquals((await rowOf(store)).runs.map(({ jobId }) => jobId), [job!.id]);
+    await store.retry(job!.id);
+    assertEquals((await rowOf(store)).currentJobId, job!.id);
   }));
 
 Deno.test("runs outlive the step that keeps them apart, there and back", () =>
   withStore(async ({ store }) => {
-    for (let n = 0; n < 3; n++) await store.cancel(await store.runPeriodic(job, "sweep"));
+    for (let n = 0; n < 3; n++) await store.cancel(await store.runPeriodic("sweep", JOB));
     const runs = async () =>
-      (await store.periodics(["sweep"]))[0]!.runs.map(({ jobId, state }) => [jobId, state]);
+      (await store.periodics(["sweep"])).rows[0]!.runs.map(({ jobId, state }) => [jobId, state]);
     const before = await runs();
     assertEquals(before.length, 3);
     const version = JOB_STEPS.find(({ name }) => name.includes("runs of periodics"))!.version;

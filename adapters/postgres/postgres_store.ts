@@ -16,11 +16,16 @@ import type {
   Completion,
   Counts,
   Declared,
+  DuePeriodics,
+  DueRequest,
   Finals,
   Inserted,
   NewJob,
   Owner,
-  PeriodicRow,
+  PeriodicDeclaration,
+  PeriodicJob,
+  PeriodicPlan,
+  PeriodicTick,
   ProgressEntry,
   Purge,
   Requests,
@@ -33,7 +38,8 @@ import type {
   SignalObserver,
   SignalSubscription,
   Store,
-  TakeTick,
+  StoredPeriodics,
+  TakenTick,
 } from "../../ports/store.ts";
 import type { MigrateOptions, Transaction } from "../../ports/database.ts";
 import type { Tx } from "../../ports/tx.ts";
@@ -67,7 +73,16 @@ import { insertUnique } from "./insert_unique.ts";
 import { lead, resign } from "./leader.ts";
 import { LostClaims } from "./lost_claims.ts";
 import { PATIENT_LOCK_MS, PatientStatements } from "./patient.ts";
-import { readPeriodics, resetTick, runPeriodic, takeTick } from "./periodic.ts";
+import {
+  declaredPeriodics,
+  duePeriodics,
+  pausePeriodic,
+  planPeriodics,
+  readPeriodics,
+  resumePeriodic,
+  runPeriodic,
+  takeTicks,
+} from "./periodic.ts";
 import { storeProgress } from "./progress.ts";
 import { Purger } from "./purge.ts";
 import { Rescuer } from "./rescue.ts";
@@ -391,27 +406,47 @@ export class PostgresStore implements Store {
     await resign(this.#pulse, owner);
   }
 
-  /** What is stored of periodics; those never seen are made. */
+  /** What is stored of periodics, all or those that are named. */
   async periodics(
-    names: readonly string[],
+    names?: readonly string[],
     options: { readonly runs?: boolean } = {},
-  ): Promise<PeriodicRow[]> {
+  ): Promise<StoredPeriodics> {
     return await readPeriodics(this.#upkeep, names, options.runs ?? true);
   }
 
-  /** Takes a tick and enqueues its job in one statement; null when it was not taken. */
-  async takeTick(request: TakeTick): Promise<JobId | null> {
-    return await this.#ids.guard(() => takeTick(this.#upkeep, request));
+  /** What the processes on the record declare. */
+  async declaredPeriodics(): Promise<PeriodicDeclaration[]> {
+    return await declaredPeriodics(this.#upkeep);
   }
 
-  /** Puts the last tick of a periodic back to one that can be. */
-  async resetTick(periodic: string, expectedMs: number | null, tickMs: number): Promise<boolean> {
-    return await resetTick(this.#upkeep, periodic, expectedMs, tickMs);
+  /** Stores what periodics are; returns the names of those that were stored. */
+  async planPeriodics(plans: readonly PeriodicPlan[]): Promise<string[]> {
+    return await planPeriodics(this.#upkeep, plans);
   }
 
-  /** Enqueues one run of a periodic beside its schedule, or returns the id of the one that waits or runs. */
-  async runPeriodic(job: NewJob, periodic: string): Promise<JobId> {
-    return await this.#ids.guard(() => runPeriodic(this.#patient, job, periodic));
+  /** The periodics whose next tick has come. */
+  async duePeriodics(request: DueRequest): Promise<DuePeriodics> {
+    return await duePeriodics(this.#upkeep, request);
+  }
+
+  /** Takes ticks and enqueues their jobs in one statement; tells which were taken. */
+  async takeTicks(ticks: readonly PeriodicTick[]): Promise<TakenTick[]> {
+    return await this.#ids.guard(() => takeTicks(this.#upkeep, ticks));
+  }
+
+  /** Enqueues one run of a periodic beside its schedule, or returns the id of the one that runs or is due. */
+  async runPeriodic(name: string, job: PeriodicJob): Promise<JobId> {
+    return await this.#ids.guard(() => runPeriodic(this.#patient, name, job));
+  }
+
+  /** From now on a periodic has no ticks. */
+  async pausePeriodic(name: string): Promise<void> {
+    await pausePeriodic(this.#patient, name);
+  }
+
+  /** From now on it has ticks again. False when it is of another version by now. */
+  async resumePeriodic(name: string, version: string, nextTickMs: number | null): Promise<boolean> {
+    return await resumePeriodic(this.#patient, name, version, nextTickMs);
   }
 
   /** Deletes at most `limit` ended jobs that are older than their retention, with their unique keys. */

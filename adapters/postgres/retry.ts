@@ -14,7 +14,14 @@ const DUE_NOW = `
     max_attempts = greatest(max_attempts, attempt + 1)
   where id = $1::text::bigint`;
 
-const READ_KIND = "select kind from {schema}.job_history where id = $1::text::bigint";
+/** One that was enqueued by an older program says so by its kind alone. */
+const READ_PERIODIC = `
+  select coalesce(
+    periodic,
+    case when starts_with(kind, '${PERIODIC_PREFIX}') then substr(kind, length('${PERIODIC_PREFIX}') + 1) end
+  ) as periodic
+  from {schema}.job_history
+  where id = $1::text::bigint`;
 
 const LOCK_ENDED = `
   select kind, encode(unique_key, 'hex') as key
@@ -39,11 +46,11 @@ const BRING_BACK = `
   )
   insert into {schema}.job (
     id, kind, queue, state, priority, scheduled_at, enqueued_at, claimed_at, attempt, max_attempts, run, snoozes,
-    alone, args, unique_key, errors, rules_applied
+    alone, args, unique_key, errors, periodic, rules_applied
   )
   select
     id, kind, queue, 'pending', priority, clock_timestamp(), enqueued_at, claimed_at, attempt,
-    greatest(max_attempts, attempt + 1), run, snoozes, alone, args, unique_key, errors, true
+    greatest(max_attempts, attempt + 1), run, snoozes, alone, args, unique_key, errors, periodic, true
   from ended
   returning queue`;
 
@@ -87,10 +94,9 @@ async function retryEnded(tx: Transaction, id: string): Promise<string | null> {
 }
 
 async function linkPeriodic(tx: Transaction, id: string): Promise<void> {
-  const [job] = await tx.unsafe(READ_KIND, [id]);
-  const kind = String(job?.kind ?? "");
-  if (!kind.startsWith(PERIODIC_PREFIX)) return;
-  const live = await linkRun(tx, kind.slice(PERIODIC_PREFIX.length), id);
+  const periodic = (await tx.unsafe(READ_PERIODIC, [id]))[0]?.periodic ?? null;
+  if (periodic === null) return;
+  const live = await linkRun(tx, String(periodic), id);
   if (live !== null && live !== id) throw new UniqueConflictError(id, live);
 }
 

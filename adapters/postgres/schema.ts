@@ -12,6 +12,7 @@ import { grantAsOn } from "./grants.ts";
 import { CREATE_KEY_RULES, DROP_KEY_RULES } from "./key_rules.ts";
 import { JOBS_PART, type MigrationSql, printMigration } from "./migrate.ts";
 import { CREATE_PERIODIC_RUNS, DROP_PERIODIC_RUNS } from "./periodic_run_step.ts";
+import { PERIODIC_ROWS, UNDO_PERIODIC_ROWS } from "./periodic_rows_step.ts";
 import { PIN_SEARCH_PATH, UNPIN_SEARCH_PATH } from "./pin_search_path.ts";
 import { CREATE_PART_VERSIONS, CREATE_PROTOCOL, DROP_PART_VERSIONS, DROP_PROTOCOL } from "./protocol.ts";
 import { CREATE_LISTENING, DROP_LISTENING } from "./silence.ts";
@@ -223,6 +224,7 @@ export const JOB_STEPS: readonly MigrationStep[] = [
   },
   { version: 12, name: "the last day of enqueue by SQL", up: ENQUEUE_IN_RANGE, down: ENQUEUE_SILENTLY },
   { version: 13, name: "what kinds declare of twins", up: CREATE_KEY_RULES, down: DROP_KEY_RULES },
+  { version: 14, name: "periodics as rows", up: PERIODIC_ROWS, down: UNDO_PERIODIC_ROWS },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */

@@ -6,7 +6,6 @@ export const housekeeping: RegistrarInput = ({ database }) => ({
     name: "nightly.sweep",
     cron: "30 3 * * *",
     timezone: "Europe/Vienna",
-    runAtStart: false,
     handler: async () => {
       const gone = await database.query(
         "delete from {schema}.shop_order where placed_at < now() - interval '10 years' returning id",

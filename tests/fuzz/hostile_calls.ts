@@ -114,7 +114,15 @@ export const STATIC_CALLS: readonly HostileCall[] = [
     )
   ),
   ...registrar("kinds", { ...kind }, ["args", "discardAlert", ...confined]),
-  ...registrar("periodics", periodic, ["cron", "timezone", "runAtStart", ...confined]),
+  ...registrar("periodics", periodic, [
+    ...["cron", "timezone", "runAtStart", "queue", "priority", "maxAttempts", "timeout", "discardAlert"],
+    ...["kind", "args", ...confined],
+  ]),
+  ...members(
+    (value) => createMemoryRuntime({ registrars: [{ kinds: [kind], periodics: [value] }], log: silentLog }),
+    { name: "p", every: 1000, kind: "k", args: {} },
+    ["handler", "queue", "priority"],
+  ),
   ...registrar("periodics", { name: "p", cron: "* * * * *", timezone: "UTC", handler: () => {} }, []),
   ...registrar("subscriptions", subscription, [
     "exposure",
@@ -212,6 +220,8 @@ export function runtimeCalls(runtime: RecordingRuntime, tx: unknown): readonly H
     (value) => jobs.pauseQueue(value),
     (value) => jobs.resumeQueue(value),
     (value) => jobs.runPeriodic(value),
+    (value) => jobs.pausePeriodic(value),
+    (value) => jobs.resumePeriodic(value),
     (value) => runtime.recorder.record(value),
     ...["subject", "ownerId", "data", "owner"].map((key): HostileCall => (value) =>
       runtime.recorder.record({ type: "a.b", subject: "s", [key]: value })

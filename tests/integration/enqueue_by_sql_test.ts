@@ -27,7 +27,7 @@ async function withSql(
         timeout: 20_000,
         handler: (args) => args,
       }],
-      periodics: [{ name: "sweep", every: 60_000, runAtStart: false, handler: () => {} }],
+      periodics: [{ name: "sweep", every: 60_000, handler: () => {} }],
     }],
   });
   try {

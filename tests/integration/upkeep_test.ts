@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { silentLog, type UpkeepOverview } from "../../mod.ts";
+import type { LogFields } from "../../ports/mod.ts";
 import type { EnqueueOptions, PostgresRuntime } from "../../mod.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { Bus } from "../events/support/bus.ts";
@@ -105,8 +106,9 @@ Deno.test("a periodic's row that is held, and one whose tick is no instant, hold
   const said: string[] = [];
   const log = { ...silentLog, warn: (event: string) => void said.push(event) };
   const runtime = bus.runtime([], { registrars: [...REGISTRARS, { periodics }], log });
-  await runtime.periodic();
-  await bus.sql.unsafe(`update ${bus.schema}.periodic set last_tick = 'infinity' where name = 'broken'`);
+  // As a program leaves them that stores no schedules.
+  await bus.sql.unsafe(`
+    insert into ${bus.schema}.periodic (name, last_tick) values ('broken', 'infinity'), ('held', null)`);
   assertEquals((await runtime.periodic())[0]!.lastTickAt, null);
   const holder = await bus.sql.reserve();
   await holder.unsafe(`begin; select from ${bus.schema}.periodic where name = 'held' for update`);
@@ -117,7 +119,7 @@ Deno.test("a periodic's row that is held, and one whose tick is no instant, hold
     const ids = await runtime.enqueueMany(Array.from({ length: 20 }, () => ({ kind: "plain" })));
     for (const id of ids) assertEquals((await runtime.wait(id, 10_000)).done, true);
     assertEquals(count("held"), 0);
-    assertEquals(said.filter((event) => event.includes("last tick")).length, 1);
+    assertEquals(said.filter((event) => event.includes("further ahead")).length, 1);
   } finally {
     await holder.unsafe("rollback");
     holder.release();
@@ -138,7 +140,14 @@ Deno.test("a periodic whose job is refused is named, and the others run", async 
     begin raise exception 'not this one'; end $$;
     create trigger refuse before insert on ${bus.schema}.job for each row when (new.kind = 'periodic:cursed')
     execute function ${bus.schema}.refuse()`);
-  const runtime = await bus.started([], { registrars: [{ periodics }] });
+  const said: Record<string, unknown>[] = [];
+  const log = {
+    ...silentLog,
+    error: (event: string, fields?: LogFields) => {
+      if (event.includes("tick of a periodic")) said.push({ ...fields });
+    },
+  };
+  const runtime = await bus.started([], { registrars: [{ periodics }], log });
   await eventually(() => ran.length >= 3, 15_000);
   const task = await eventually(async () => {
     const found = await taskOf(runtime, "take ticks");
@@ -146,6 +155,12 @@ Deno.test("a periodic whose job is refused is named, and the others run", async 
   }, 15_000);
   assert(task.lastError!.startsWith("cursed: "), task.lastError!);
   assert(!ran.includes("cursed"));
+  // Once, though it was tried several times, with a pause that grows.
+  assertEquals(said.length, 1);
+  assertEquals([said[0]!.periodic, said[0]!.sqlState, said[0]!.refused], ["cursed", "P0001", 1]);
+  await bus.sql.unsafe(`drop trigger refuse on ${bus.schema}.job`);
+  await eventually(() => ran.includes("cursed"), 15_000);
+  await eventually(async () => (await taskOf(runtime, "take ticks")).failuresInARow === 0, 15_000);
 });
 
 Deno.test("claims that fail for ever stand in the overview, by their queue", async () => {

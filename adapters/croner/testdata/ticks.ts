@@ -20,5 +20,6 @@ const ticks = {
   halfHour: two("15 2 * * *", "Australia/Lord_Howe", "2026-10-03T12:00:00Z"),
   withinRepeated: two("30 1 * * *", "America/New_York", "2026-11-01T06:15:00Z"),
   quarters: two("*/15 * * * *", "America/New_York", "2026-11-01T05:30:00Z"),
+  troll: two("30 1 * * *", "Antarctica/Troll", "2026-10-24T12:00:00Z"),
 };
 await Deno.stdout.write(new TextEncoder().encode(JSON.stringify(ticks)));
