@@ -1,15 +1,13 @@
 import { discard, type Handler, type JobContext, type Json, snooze } from "../../ports/mod.ts";
-import { bringAllForward } from "./_bring_forward.ts";
+import { bringForwardTwice } from "./_bring_forward.ts";
 import { deliverInOrder } from "./_deliver_in_order.ts";
 import { type DeliveryKey, dueInMs, type LoadedDelivery } from "./_delivery.ts";
 import { type DeliverTools, end, GONE, ofEndpoint, putBack, spread } from "./_delivery_ends.ts";
 import { DISABLED_BY_HAND } from "./_endpoints.ts";
 import { occupiedMs, type Recovery } from "./_endpoint_health.ts";
-import { type Made, makeDelivery } from "./_make_delivery.ts";
+import { EARLY_SHARE, type Made, makeDelivery } from "./_make_delivery.ts";
 import { TEST_REPLAY } from "./_test_message.ts";
 
-/** Before this much of its time a delivery may come to try its endpoint. */
-const EARLY_SHARE = 0.8;
 const PROBED_MAX = 1000;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
@@ -64,7 +62,10 @@ async function deliverByItself(tools: DeliverTools, own: LoadedDelivery, ctx: Jo
   } finally {
     turn.leave(tookMs);
   }
-  if (tried.recovery !== null) await bringAllForward(tools, endpointId, tried.recovery, ctx.signal);
+  if (tried.recovery !== null) {
+    // Where the others did not wait, a backlog of them is in line already.
+    await bringForwardTwice(tools, endpointId, { failedOnly: tried.recovery === "failing" }, ctx.signal);
+  }
   if (typeof tried.made === "number") throw await putBack(tools, own, tried.made);
   return conclude(tools, own, tried.made);
 }
