@@ -1,6 +1,5 @@
 import { errorText, type Inspector, type Log } from "../../ports/mod.ts";
 import type { Deliveries } from "./_delivery.ts";
-import type { Recovery } from "./_endpoint_health.ts";
 
 const STEP = 1000;
 /** The rest of a backlog that takes longer than this, in ms, comes back by itself. */
@@ -55,18 +54,14 @@ export async function bringForward(
   }
 }
 
-/**
- * Brings forward what waits for an endpoint that works again: twice, for the first time finds no job that is just being sent
- * away. Where the others did not wait, a backlog of them is in line already.
- */
-export async function bringAllForward(
+/** The same twice, for the first time finds no job that is just being sent away. */
+export async function bringForwardTwice(
   tools: BringForwardTools,
   endpointId: string,
-  recovery: Recovery,
-  signal: AbortSignal,
+  options: BringForwardOptions = {},
+  signal?: AbortSignal,
 ): Promise<void> {
-  const options = { failedOnly: recovery === "failing" };
   await bringForward(tools, endpointId, options);
   await new Promise((resolve) => setTimeout(resolve, SENT_AWAY_MS));
-  if (!signal.aborted) await bringForward(tools, endpointId, options);
+  if (signal?.aborted !== true) await bringForward(tools, endpointId, options);
 }

@@ -1,15 +1,14 @@
 import { discard, type Handler, type JobContext, type Json, snooze } from "../../ports/mod.ts";
-import { bringAllForward } from "./_bring_forward.ts";
+import { bringForwardTwice } from "./_bring_forward.ts";
 import { deliverInOrder } from "./_deliver_in_order.ts";
 import { type DeliveryKey, dueInMs, type LoadedDelivery } from "./_delivery.ts";
 import { type DeliverTools, end, GONE, ofEndpoint, putBack, spread } from "./_delivery_ends.ts";
 import { DISABLED_BY_HAND } from "./_endpoints.ts";
 import { occupiedMs, type Recovery } from "./_endpoint_health.ts";
-import { type Made, makeDelivery } from "./_make_delivery.ts";
+import { EARLY_SHARE, type Made, makeDelivery } from "./_make_delivery.ts";
 import { TEST_REPLAY } from "./_test_message.ts";
 
-/** Before this much of its time a delivery may come to try its endpoint. */
-const EARLY_SHARE = 0.8;
+const PROBED_MAX = 1000;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 /** The handler of `webhook.deliver`. Attempts are counted on the delivery: its job only comes when it may go. */
@@ -55,13 +54,18 @@ async function deliverByItself(tools: DeliverTools, own: LoadedDelivery, ctx: Jo
     // It may have begun to fail while this one waited for its turn.
     const backMs = isProbe || isTest ? null : health.pausedSince(endpointId, own.askedAt);
     if (backMs !== null) throw await putBack(tools, own, backMs);
+    // Or another job has tried the endpoint with it, and it is no longer what was loaded.
+    if ((tools.probed.get(own.seq) ?? -Infinity) > own.askedAt) throw await putBack(tools, own, 0);
     const began = performance.now();
     tried = isProbe ? await probe(tools, own, ctx) : asTried(await makeDelivery(tools, own, ctx));
     if (typeof tried.made !== "number") tookMs = performance.now() - began;
   } finally {
     turn.leave(tookMs);
   }
-  if (tried.recovery !== null) await bringAllForward(tools, endpointId, tried.recovery, ctx.signal);
+  if (tried.recovery !== null) {
+    // Where the others did not wait, a backlog of them is in line already.
+    await bringForwardTwice(tools, endpointId, { failedOnly: tried.recovery === "failing" }, ctx.signal);
+  }
   if (typeof tried.made === "number") throw await putBack(tools, own, tried.made);
   return conclude(tools, own, tried.made);
 }
@@ -108,7 +112,9 @@ async function probe(tools: DeliverTools, own: LoadedDelivery, ctx: JobContext):
   if (!("renew" in lease)) return back(health.backInMs(endpointId, occupiedMs(settings, lease)));
   try {
     const chosen = await deliveries.probe(endpointId, underWay);
-    if (chosen === null) return back(settings.scheduleMs[0]! / 10);
+    // Its own job may have begun with it meanwhile.
+    if (chosen === null || underWay.has(chosen.seq)) return back(settings.scheduleMs[0]! / 10);
+    if (chosen.seq !== own.seq) noteProbed(tools, chosen);
     const tried = asTried(await makeDelivery(tools, chosen, ctx));
     if (chosen.seq === own.seq) return tried;
     const { made, recovery } = tried;
@@ -117,6 +123,11 @@ async function probe(tools: DeliverTools, own: LoadedDelivery, ctx: JobContext):
   } finally {
     await lease.giveBack();
   }
+}
+
+function noteProbed({ probed }: DeliverTools, { seq }: LoadedDelivery): void {
+  if (probed.size >= PROBED_MAX) probed.clear();
+  probed.set(seq, performance.now());
 }
 
 /** The end of a job by what became of its delivery. */

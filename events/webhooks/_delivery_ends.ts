@@ -25,6 +25,8 @@ export interface DeliverTools {
   readonly inspector: Pick<Inspector, "bringForward">;
   /** The numbers of the deliveries that are under way in this process. */
   readonly underWay: Set<string>;
+  /** Those that the jobs of others have tried an endpoint with, and when, by `performance.now()`. */
+  readonly probed: Map<string, number>;
   /** Times and bounds. */
   readonly settings: WebhookSettings;
   /** For what goes wrong. */

@@ -31,6 +31,8 @@ export type Made =
     readonly isFault: boolean;
   };
 
+/** What comes later than at this share of its delay is in time, and no try before it. */
+export const EARLY_SHARE = 0.8;
 /** So many addresses of a name there may be. What comes before its time takes any of them first. */
 const ADDRESSES = 8;
 
@@ -48,8 +50,8 @@ export async function makeDelivery(
   delivery: LoadedDelivery,
   ctx: JobContext,
 ): Promise<Made> {
-  const { attempts, underWay } = tools;
-  const isEarly = dueInMs(delivery) > 0;
+  const { attempts, underWay, settings } = tools;
+  const isEarly = dueInMs(delivery) > delayMs(settings, delivery.attempts) * (1 - EARLY_SHARE);
   const address = isEarly ? Math.ceil(Math.random() * ADDRESSES) : delivery.attempts + 1;
   underWay.add(delivery.seq);
   try {

@@ -6,7 +6,7 @@ import {
   type Json,
   type Parts,
 } from "../../ports/mod.ts";
-import { bringForward } from "./_bring_forward.ts";
+import { bringForwardTwice } from "./_bring_forward.ts";
 import { Deliveries } from "./_delivery.ts";
 import { checkDeliveryId, type Endpoints } from "./_endpoints.ts";
 import { queueDeliveries } from "./_queue_deliveries.ts";
@@ -137,7 +137,7 @@ export class Operations {
   async #bringForward(endpointId: string, most?: number): Promise<void> {
     const { database, inspector, log } = this.#parts;
     const options = most === undefined ? {} : { most };
-    await bringForward({ deliveries: new Deliveries(database), inspector, log }, endpointId, options);
+    await bringForwardTwice({ deliveries: new Deliveries(database), inspector, log }, endpointId, options);
   }
 }
 

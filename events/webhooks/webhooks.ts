@@ -294,6 +294,7 @@ export class Webhooks {
       turns: new Turns(() => parts.queues().get(queue)?.concurrency ?? 1, BESIDE_MAX),
       inspector: parts.inspector,
       underWay: new Set(),
+      probed: new Map(),
       settings,
       log,
     });

@@ -123,7 +123,7 @@ Deno.test("an ordered endpoint does not wait for the fan-out's jobs", async () =
 });
 
 Deno.test("an ordered endpoint goes on behind what is given up", async () => {
-  const settings = { scheduleMs: [20], probeMs: 20, maxAttempts: 3, permanentStatuses: [400] };
+  const settings = { scheduleMs: [200], probeMs: 200, maxAttempts: 3, permanentStatuses: [400] };
   await using site = await Site.open({ settings });
   await using receiver = new Receiver();
   receiver.answer = ({ text }) => {
