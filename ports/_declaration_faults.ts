@@ -1,6 +1,5 @@
 import { keyRuleFaults } from "./_key_rule_faults.ts";
 import { show } from "./_show.ts";
-import { errorText } from "./error_text.ts";
 import type { Kind, Permissions, Queue } from "./kind.ts";
 import { DELAY_MS_MAX, NAME_LENGTH_MAX, PERIODIC_PREFIX, TIMER_MS_MAX } from "./limits.ts";
 import type { PartMigrations, Registrar } from "./registrar.ts";

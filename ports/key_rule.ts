@@ -125,8 +125,6 @@ export function keepsTwinsOut(rule: KeyRule, state: JobState): boolean {
 }
 
 /** The value at a path of members; undefined where there is none. A list has no members. */
-export function memberAt(args: Json, path: string): Json | undefined;
-export function memberAt(args: JsonInput, path: string): JsonInput | undefined;
 export function memberAt(args: JsonInput, path: string): JsonInput | undefined {
   let value: JsonInput | undefined = args;
   for (const name of path.split(".")) {

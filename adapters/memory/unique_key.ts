@@ -10,7 +10,7 @@ export function uniqueKey(job: NewJob, { by }: KeyRule): string {
   // A job without args is one with empty args: its handler sees no difference.
   const args: Json = JSON.parse(job.args) ?? {};
   if (by === null) return JSON.stringify([job.kind, sorted(args)]);
-  return JSON.stringify([job.kind, "by", by.map((path) => sorted(memberAt(args, path) ?? null))]);
+  return JSON.stringify([job.kind, "by", by.map((path) => sorted((memberAt(args, path) ?? null) as Json))]);
 }
 
 /** Whether a job that holds a key keeps its twins out. */

@@ -69,13 +69,11 @@ function isJustified(history: History, job: JobRow, error: AttemptError): boolea
       return ended("allocate");
     case "crash":
       return ended("exit", "reject", "timer", "bomb") || hostKilled(history, made, at, mayBeUnseen);
-    case "superseded":
-      return false;
     case "worker lost":
       return made.some((each) => wasLost(history, each, at)) ||
         (mayBeUnseen && someoneWasLost(history, at));
     case "superseded":
-      // None of its kinds declares what becomes of twins.
+      // None of its kinds declares what becomes of twins, and its periodics have one attempt.
       return false;
   }
 }
