@@ -1,6 +1,6 @@
 import { show } from "./_show.ts";
 import type { JobState } from "./job.ts";
-import type { Json, JsonInput } from "./json.ts";
+import type { JsonInput } from "./json.ts";
 
 /** A state in which a job can keep out its twins. */
 export type KeyState = "pending" | "retryable" | "running" | "completed";
