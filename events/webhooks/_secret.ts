@@ -43,8 +43,8 @@ export function parseSecret(text: string): Secret {
     throw new TypeError("Cannot use a secret: expected base64, after whsec_, whpk_ or whsk_ or by itself");
   }
   if (bytes === null) throw new TypeError(`Cannot use a ${prefix} secret: what follows is not base64`);
-  if (bytes.every((byte) => byte === 0)) {
-    throw new TypeError(`Cannot use a ${prefix} secret of nothing but zeros`);
+  if (bytes.length > 0 && bytes.every((byte) => byte === 0)) {
+    throw new TypeError(`Cannot use a ${prefix} secret: it is nothing but zeros`);
   }
   if (prefix === SYMMETRIC_PREFIX) {
     wantBytes(

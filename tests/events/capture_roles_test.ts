@@ -37,7 +37,7 @@ async function opened(
 async function functionsOf(bus: Bus): Promise<string[]> {
   const rows = await bus.sql.unsafe(
     `select oid::regprocedure::text as name from pg_proc
-    where pronamespace = '${bus.schema}'::regnamespace and prosecdef order by 1`,
+    where pronamespace = '${bus.schema}'::regnamespace and prosecdef and proname like 'capture\\_%' order by 1`,
   );
   return rows.map((row) => String(row.name));
 }
