@@ -2,7 +2,7 @@ import { PROTOCOL } from "../../ports/protocol.ts";
 import type { Beat, Owner, Requests } from "../../ports/store.ts";
 import type { TxRow } from "../../ports/tx.ts";
 import { declaredText } from "./periodic_row.ts";
-import { BEAT_SQL } from "./rescue.ts";
+import { BEAT_SQL, GIVEN_UP } from "./rescue.ts";
 import { epochMsSql } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
@@ -25,7 +25,7 @@ const BEAT = `
   with renewed as (
     update {schema}.worker
     set heartbeat_at = clock_timestamp()
-    where id = $1::text::uuid
+    where id = $1::text::uuid and heartbeat_at > ${GIVEN_UP}
     returning id, heartbeat_at, outdated, protocol, parts
   ), everyone as (
     select id, heartbeat_at from renewed

@@ -13,15 +13,23 @@ import { countLeft, forget } from "./unregister.ts";
 /** The heartbeat as text: a value to compare, nothing to reckon with. */
 export const BEAT_SQL: string = isoSql("heartbeat_at");
 
+/** The heartbeat of a process whose rescue has begun. It can't renew it, so it learns that its runs are others'. */
+export const GIVEN_UP = "timestamptz 'epoch'";
+
 /** Whoever renews, or rescues too, holds the row; so does a claim that has begun. */
 const LOCK_WORKER = `
   select 1
   from {schema}.worker
-  where id = $1::text::uuid and ${BEAT_SQL} = $2::text
+  where id = $1::text::uuid and (${BEAT_SQL} = $2::text or heartbeat_at = ${GIVEN_UP})
   for update skip locked`;
 
 const IS_UNCHANGED = `
-  select 1 from {schema}.worker where id = $1::text::uuid and ${BEAT_SQL} = $2::text`;
+  select 1
+  from {schema}.worker
+  where id = $1::text::uuid and (${BEAT_SQL} = $2::text or heartbeat_at = ${GIVEN_UP})`;
+
+/** In the transaction that takes its first jobs away: what is left is taken in later ones. */
+const GIVE_UP = `update {schema}.worker set heartbeat_at = ${GIVEN_UP} where id = $1::text::uuid`;
 
 /** There is no index on the owner: it would be written at every claim, and a rescue is rare. So it is read once. */
 const RUNNING = `
@@ -164,7 +172,9 @@ export class Rescuer {
   #put({ owner, beat, stored }: Call, ids: readonly JobId[]): Promise<TxRow[] | null> {
     return this.#database.transaction(async (tx) => {
       if ((await tx.unsafe(LOCK_WORKER, [owner, beat])).length === 0) return null;
-      return [...await tx.unsafe(RESCUE, [owner, stored, arrayLiteral(ids)])];
+      const rows = [...await tx.unsafe(RESCUE, [owner, stored, arrayLiteral(ids)])];
+      if (rows.length > 0) await tx.unsafe(GIVE_UP, [owner]);
+      return rows;
     });
   }
 

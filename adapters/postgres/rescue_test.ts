@@ -87,6 +87,8 @@ Deno.test("a job that a handler's open transaction holds is left for later, and 
     const beat = await beatOf(store, owner);
     const first = await store.rescue(owner, beat, LOST);
     assertEquals([first.retried, first.complete], [[two!.id], false]);
+    // It learns that the other run is not its own any more, and can't keep the rest from a rescue.
+    assertEquals((await store.beat(owner)).alive, false);
     letGo.open();
     await handler;
     const second = await store.rescue(owner, beat, LOST);
