@@ -160,7 +160,9 @@ function plain(value: unknown): unknown {
   if (Object.is(value, -0)) return 0;
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== "object" || value === null) return value;
-  return Object.entries(value).map(([key, inner]) => [key, plain(inner)]).sort(([one], [other]) =>
+  // As with JSON.stringify() a member without a value is none.
+  const members = Object.entries(value).filter(([, inner]) => inner !== undefined);
+  return members.map(([key, inner]) => [key, plain(inner)]).sort(([one], [other]) =>
     String(one) < String(other) ? -1 : 1
   );
 }
