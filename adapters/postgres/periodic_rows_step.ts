@@ -1,3 +1,5 @@
+import { recordRun } from "./periodic_run_step.ts";
+
 /**
  * Periodics as rows: what a tick enqueues and when the next one comes, so that those that are due are found by an index, and
  * any process can tick what another one declared. A row without a kind is one of a program that did not store that.
@@ -53,31 +55,3 @@ alter table {schema}.periodic
 alter table {schema}.worker drop column periodics;
 alter table {schema}.job drop column periodic;
 alter table {schema}.job_history drop column periodic`;
-
-/** The function that records the end of a run, with the periodic's name told by an expression. */
-function recordRun(name: string): string {
-  return `
-create or replace function {schema}.record_periodic_run() returns trigger language plpgsql
-  set search_path = pg_catalog, pg_temp as $body$
-declare
-  periodic_name text := ${name};
-begin
-  insert into {schema}.periodic_run (name, job_id, finished_at, state, output, error)
-  values (
-    periodic_name, new.id, new.finished_at, new.state, new.output,
-    case when new.state <> 'completed' then new.errors -> -1 ->> 'message' end
-  );
-  delete from {schema}.periodic_run
-  where id in (
-    select id
-    from {schema}.periodic_run
-    where name = periodic_name
-    order by id desc
-    offset 20
-    limit 1
-    for update skip locked
-  );
-  return null;
-end
-$body$`;
-}

@@ -34,30 +34,9 @@ where run ->> 'jobId' ~ '^[0-9]{1,18}$' and run ->> 'finishedAt' ~ '^[0-9]{4}-[0
 order by name, place desc;
 
 -- All ends of runs write a row of the history, so this is the one place that sees them all. The newest 20 are kept: each
--- new one takes the place of the one that is then too many, and of none that somebody holds.
-create or replace function {schema}.record_periodic_run() returns trigger language plpgsql
-  set search_path = pg_catalog, pg_temp as $body$
-declare
-  periodic_name text := substr(new.kind, length('periodic:') + 1);
-begin
-  insert into {schema}.periodic_run (name, job_id, finished_at, state, output, error)
-  values (
-    periodic_name, new.id, new.finished_at, new.state, new.output,
-    case when new.state <> 'completed' then new.errors -> -1 ->> 'message' end
-  );
-  delete from {schema}.periodic_run
-  where id in (
-    select id
-    from {schema}.periodic_run
-    where name = periodic_name
-    order by id desc
-    offset 20
-    limit 1
-    for update skip locked
-  );
-  return null;
-end
-$body$`;
+-- new one takes the place of the one that is then too many, and of none that somebody holds.${
+  recordRun("substr(new.kind, length('periodic:') + 1)")
+}`;
 
 /** Back in the column, by the update that holds up others. */
 export const DROP_PERIODIC_RUNS: string = `
@@ -98,3 +77,31 @@ end
 $body$;
 
 drop table {schema}.periodic_run`;
+
+/** The function that records the end of a run, with the periodic's name told by an expression. */
+export function recordRun(name: string): string {
+  return `
+create or replace function {schema}.record_periodic_run() returns trigger language plpgsql
+  set search_path = pg_catalog, pg_temp as $body$
+declare
+  periodic_name text := ${name};
+begin
+  insert into {schema}.periodic_run (name, job_id, finished_at, state, output, error)
+  values (
+    periodic_name, new.id, new.finished_at, new.state, new.output,
+    case when new.state <> 'completed' then new.errors -> -1 ->> 'message' end
+  );
+  delete from {schema}.periodic_run
+  where id in (
+    select id
+    from {schema}.periodic_run
+    where name = periodic_name
+    order by id desc
+    offset 20
+    limit 1
+    for update skip locked
+  );
+  return null;
+end
+$body$`;
+}
