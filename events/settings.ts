@@ -1,24 +1,27 @@
 import { checkKeys, DELAY_MS_MAX, InvalidOptionError } from "../ports/mod.ts";
 
-/** The times and bounds of events. Every one has a default that suits production; tests make them shorter. */
+/** The times and bounds of events, whole numbers. Every one has a default that suits production; tests make them shorter. */
 export interface EventSettings {
-  /** How often a relay looks at the outbox when nothing wakes it, in ms. Default 60,000. */
+  /** How often a relay looks at the outbox when nothing wakes it, in ms, from 1 to 10 years. Default 60,000. */
   readonly sweepMs: number;
-  /** The same where notifications can't arrive, behind a transaction pooler. Default 1,000. */
+  /** The same where notifications can't arrive, behind a transaction pooler, in ms, from 1 to 10 years. Default 1,000. */
   readonly pollMs: number;
-  /** How long a relay or an event waits after its first failure, in ms; it doubles with each. Default 2,000. */
+  /** How long a relay or an event waits after its first failure, in ms, from 1 to 10 years; it doubles with each. Default 2,000. */
   readonly backoffMs: number;
-  /** The longest such wait, in ms. Default 60,000. */
+  /** The longest such wait, in ms, from 1 to 10 years. Default 60,000. */
   readonly backoffMaxMs: number;
-  /** How long events are kept after their fan-out, in ms. Default 7 days. */
+  /** How long events are kept after their fan-out, in ms, from 0 to 10 years. Default 7 days. */
   readonly retentionMs: number;
-  /** How often old events are deleted, in ms, at least 100. Default 1 hour. */
+  /** How often old events are deleted, in ms, from 100 to 10 years. Default 1 hour. */
   readonly purgeMs: number;
-  /** More waiting events than this are an alert. Default 1,000. */
+  /** More waiting events than this are an alert, from 0. Default 1,000. */
   readonly alertBacklog: number;
-  /** An event that waits longer than this is an alert, in ms. Default 5 minutes. */
+  /** An event that waits longer than this is an alert, in ms, from 0 to 10 years. Default 5 minutes. */
   readonly alertAgeMs: number;
-  /** Upkeep (ticks, purges, rescues, the relay) that has failed for longer than this is an alert, in ms. Default 5 minutes. */
+  /**
+   * Upkeep (ticks, purges, rescues, the relay) that has failed for longer than this is an alert, in ms, from 0 to 10 years.
+   * Default 5 minutes.
+   */
   readonly alertUpkeepMs: number;
 }
 

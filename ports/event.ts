@@ -110,9 +110,9 @@ export interface Subscription {
   readonly queue?: string;
   /** 1 (first) to 4, within its queue. Default 2. */
   readonly priority?: 1 | 2 | 3 | 4;
-  /** How many tries a job has, at least 1. Default 10. */
+  /** How many tries a job has, 1 to 1,000,000. Default 10. */
   readonly maxAttempts?: number;
-  /** The limit of one attempt, in ms. Default 30,000. */
+  /** The limit of one attempt, in ms; above 0 and at most 10 years. Default 30,000. */
   readonly timeout?: number;
   /** As for a `Kind`. */
   readonly backoff?: Backoff;

@@ -18,7 +18,8 @@ export type KeyState = "pending" | "retryable" | "running" | "completed";
 export interface UniqueRule {
   /**
    * Paths of members of the args: `orderId`, `customer.id`. Jobs with the same values there are twins. Default all of the
-   * args; an empty list makes all jobs of the kind twins. An enqueue without one of them is refused.
+   * args; an empty list makes all jobs of the kind twins. At most 20, each of at most 200 characters. An enqueue without one
+   * of them is refused.
    */
   readonly by?: readonly string[];
   /**
@@ -28,7 +29,7 @@ export interface UniqueRule {
   readonly while?: readonly KeyState[];
   /**
    * For so many ms after it has completed it keeps them out as well, on the database's clock, and no longer than it is kept.
-   * `completed` in `while` without it: for as long as it is kept.
+   * From 1 to 10 years. `completed` in `while` without it: for as long as it is kept.
    */
   readonly within?: number;
 }
@@ -46,9 +47,9 @@ export interface UniqueRule {
 export interface DebounceRule {
   /** As in a {@linkcode UniqueRule}. */
   readonly by?: readonly string[];
-  /** It is due so many ms after the latest call. At least 1. */
+  /** It is due so many ms after the latest call. From 1 to 10 years. */
   readonly quietMs: number;
-  /** And at the latest so many ms after the first one. At least `quietMs`. */
+  /** And at the latest so many ms after the first one. From `quietMs` to 10 years. */
   readonly atMostMs: number;
 }
 

@@ -29,9 +29,9 @@ export interface Kind {
   readonly args?: ArgsSchema;
   /** A queue of the queue table. */
   readonly queue: string;
-  /** How many tries a job has, at least 1. */
+  /** How many tries a job has, 1 to 1,000,000. */
   readonly maxAttempts: number;
-  /** The limit of one attempt, in ms, counted from the handler's start. */
+  /** The limit of one attempt, in ms, counted from the handler's start; above 0 and at most 10 years. */
   readonly timeout: number;
   /** The delay after a failed attempt, in ms. Default {@linkcode DefaultBackoff}; +-10 % jitter is added. */
   readonly backoff?: Backoff;
@@ -66,7 +66,7 @@ export interface Kind {
  * finds no room beside the queue keeps its slot to the end.
  */
 export interface Beside {
-  /** A run that has taken so long leaves its slot to the next job and goes on beside the queue, in ms from 0. */
+  /** A run that has taken so long leaves its slot to the next job and goes on beside the queue, in ms, 0 to 2^31 - 1. */
   readonly afterMs: number;
   /** How many runs of the kind go on beside the queue at once in one process, 1 to 10,000. */
   readonly most: number;
@@ -132,7 +132,7 @@ export interface PeriodicBase {
 
 /** Ticks at multiples of a period since 1970-01-01T00:00:00Z. */
 export interface PeriodicEvery extends PeriodicBase {
-  /** The period in ms, at least 100. */
+  /** The period in ms, from 100 to 10 years. */
   readonly every: number;
 }
 
@@ -161,8 +161,8 @@ export interface PeriodicHandler extends
     Kind,
     "handler" | "backoff" | "isolation" | "permissions" | "memory" | "ownThread" | "discardAlert"
   > {
-  /** How many tries a run has, at least 1. Default 1: the next tick is the retry. */
+  /** How many tries a run has, 1 to 1,000,000. Default 1: the next tick is the retry. */
   readonly maxAttempts?: number;
-  /** The limit of one attempt, in ms. Default 10 minutes. */
+  /** The limit of one attempt, in ms; above 0 and at most 10 years. Default 10 minutes. */
   readonly timeout?: number;
 }

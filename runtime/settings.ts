@@ -2,32 +2,35 @@ import { checkKeys, DELAY_MS_MAX, InvalidOptionError, TIMER_MS_MAX } from "../po
 
 /** The runtime's times and sizes. Every one has a default that suits production; tests make them shorter. */
 export interface Settings {
-  /** How often a queue is looked at when nothing wakes it, in ms. Default 1,000. */
+  /** How often a queue is looked at when nothing wakes it, in ms, 1 to 2^31 - 1. Default 1,000. */
   readonly pollMs: number;
-  /** How often a process renews its heartbeat, in ms. Default 5,000. */
+  /** How often a process renews its heartbeat, in ms, 1 to 2^31 - 1. Default 5,000. */
   readonly heartbeatMs: number;
   /** After how long without a new heartbeat a process counts as lost, in ms: at least 3 heartbeats. Default 15,000. */
   readonly lostAfterMs: number;
-  /** How long the leader's lease lasts, in ms. Default 15,000. */
+  /** How long the leader's lease lasts, in ms, 1 to 2^31 - 1. Default 15,000. */
   readonly leaseMs: number;
-  /** How long `stop()` waits for running jobs before it aborts them, in ms. Default 10,000. */
+  /** How long `stop()` waits for running jobs before it aborts them, in ms, 0 to 2^31 - 1. Default 10,000. */
   readonly stopGraceMs: number;
-  /** How long completed jobs are kept, in ms. Default 24 hours. */
+  /** How long completed jobs are kept, in ms, from 0 to 10 years. Default 24 hours. */
   readonly retentionCompletedMs: number;
-  /** How long discarded and cancelled jobs are kept, in ms. Default 7 days. */
+  /** How long discarded and cancelled jobs are kept, in ms, from 0 to 10 years. Default 7 days. */
   readonly retentionOthersMs: number;
-  /** How often the leader looks for jobs whose retention is over, and for queues that nobody works, in ms. Default 60,000. */
+  /**
+   * How often the leader looks for jobs whose retention is over, and for queues that nobody works, in ms, 1 to 2^31 - 1.
+   * Default 60,000.
+   */
   readonly purgeMs: number;
   /**
    * How long the end of a run waits at least for others to be written with it, in ms; while few end at a time, some 25 ms
-   * at most. 0 is without any wait. Default 2.
+   * at most. 0 is without any wait. 0 to 1,000. Default 2.
    */
   readonly settleMs: number;
-  /** How often a process signals, in ms; after a pause three signals may follow each other at once. Default 5. */
+  /** How often a process signals, in ms, 0 to 2^31 - 1; after a pause three signals may follow each other at once. Default 5. */
   readonly signalMs: number;
-  /** For how long ahead jobs are claimed, in ms of the queue's recent rate. Default 100. */
+  /** For how long ahead jobs are claimed, in ms of the queue's recent rate, 0 to 2^31 - 1. Default 100. */
   readonly prefetchMs: number;
-  /** The most jobs that are claimed at once, beside those that start at once. Default 500. */
+  /** The most jobs that are claimed at once, beside those that start at once, 0 to 2^31 - 1. Default 500. */
   readonly prefetchMax: number;
 }
 

@@ -10,11 +10,11 @@ export interface ExecutorOptions {
   readonly threads?: number;
   /** How many attempts one thread has at once, 1 to 10,000. 1 suits handlers that compute. Default 1,000. */
   readonly jobsPerThread?: number;
-  /** How long a handler has between its aborted signal and its end by force, in ms. Default 2,000. */
+  /** How long a handler has between its aborted signal and its end by force, in ms, from 0 to 24 hours. Default 2,000. */
   readonly graceMs?: number;
-  /** How often the memory of host processes is looked at, in ms. Default 250. */
+  /** How often the memory of host processes is looked at, in ms, 10 to 60,000. Default 250. */
   readonly memoryWatchMs?: number;
-  /** How long a host process is kept without work, in ms. Default 30,000. */
+  /** How long a host process is kept without work, in ms, from 0 to 24 hours. Default 30,000. */
   readonly hostIdleMs?: number;
   /**
    * How many host processes that attempts share there are at once, 1 to 1,024; half as many again for what handler modules
@@ -23,7 +23,7 @@ export interface ExecutorOptions {
    * work after a second. Default 4 per thread, at least 8.
    */
   readonly hosts?: number;
-  /** Above how long a stand-still of the main loop is logged while functions run in it, in ms. Default 5,000. */
+  /** Above how long a stand-still of the main loop is logged while functions run in it, in ms, from 50 to 1 hour. Default 5,000. */
   readonly standstillMs?: number;
   /** Takes a line that a handler printed, prefixed with kind and job id. Default writes it to standard output. */
   readonly output?: (line: string) => void;

@@ -45,9 +45,9 @@ export interface PostgresDatabaseOptions {
   readonly poolSize?: number;
   /** Where it tells of what went wrong with connections. Default nowhere. */
   readonly log?: Log;
-  /** How long a caller waits for a connection, in ms. Default 10,000. */
+  /** How long a caller waits for a connection, in ms, above 0 and below 2^31. Default 10,000. */
   readonly acquireTimeoutMs?: number;
-  /** How long making a connection may take, in ms. Default what the URL's `connect_timeout` says, or 10,000. */
+  /** How long making a connection may take, in ms, above 0 and below 2^31. Default what the URL's `connect_timeout` says, or 10,000. */
   readonly connectTimeoutMs?: number;
   /**
    * Whether statements are prepared. Must be false behind a transaction pooler such as PgBouncer. Default false where the

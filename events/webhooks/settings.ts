@@ -7,36 +7,42 @@ const DAY = 24 * HOUR;
 
 /** Times and bounds of webhooks. All times in ms. */
 export interface WebhookSettings {
-  /** The delays after the first, second, ... failed attempt; the last one repeats. */
+  /**
+   * The delays after the first, second, ... failed attempt; the last one repeats. Each from 0 to 10 years. Default 5 s, 5 and
+   * 30 minutes, 2, 5 and 10 hours.
+   */
   readonly scheduleMs: readonly number[];
-  /** How many attempts a delivery has. */
+  /** How many attempts a delivery has, 1 to 1,000. Default 18. */
   readonly maxAttempts: number;
-  /** The limit of one request, up to the answer's status. At most 10 s. */
+  /** The limit of one request, up to the answer's status. From 1 to 10 s. Default 10 s. */
   readonly requestMs: number;
-  /** The longest time that a Retry-After is followed. */
+  /** The longest time that a Retry-After is followed, from 0 to 10 years. Default 10 hours. */
   readonly retryAfterMs: number;
-  /** How many deliveries to a healthy endpoint are under way at once in one process. */
+  /** How many deliveries to a healthy endpoint are under way at once in one process, 1 to 1,000. Default 8. */
   readonly inFlight: number;
-  /** Statuses with which a receiver says that a delivery will never do: it is discarded at once. 300 to 599. */
+  /** Statuses with which a receiver says that a delivery will never do: it is discarded at once. 300 to 599. Default none. */
   readonly permanentStatuses: readonly number[];
   /**
    * The longest pause between two tries of an endpoint that fails, and the shortest between two of a delivery that come before
    * its schedule. The first pause is the schedule's first delay, or a tenth of a second where most answers are failures; it
-   * doubles.
+   * doubles. From 1 to 10 years. Default 30 s.
    */
   readonly probeMs: number;
   /**
    * How long a delivery to a failing or ordered endpoint keeps others out at most, should its process die. At least 4 s
-   * more than `requestMs`: whoever still sends must have it.
+   * more than `requestMs`: whoever still sends must have it. Default 20 s.
    */
   readonly leaseMs: number;
-  /** An ordered endpoint gives up the first of its line once its receiver has answered it 4xx for so long, 408 and 429 aside. */
+  /**
+   * An ordered endpoint gives up the first of its line once its receiver has answered it 4xx for so long, 408 and 429 aside.
+   * From 0 to 10 years. Default 1 hour.
+   */
   readonly holdMs: number;
-  /** After so long without a success an endpoint that fails is disabled. */
+  /** After so long without a success an endpoint that fails is disabled, from 1 to 10 years. Default 5 days. */
   readonly disableAfterMs: number;
-  /** So long after its fan-out a delivery that only waits is given up. */
+  /** So long after its fan-out a delivery that only waits is given up, from 1 to 10 years. Default 7 days. */
   readonly giveUpAfterMs: number;
-  /** How long an ended delivery is kept, with its log. */
+  /** How long an ended delivery is kept, with its log, from 0 to 10 years. Default 7 days. */
   readonly retentionMs: number;
 }
 
