@@ -10,8 +10,9 @@ export function once(history: History): Violation[] {
 function keys({ evidence }: History): Violation[] {
   const holders = new Map<string, string>();
   const found: Violation[] = evidence.sharedKeys.map((text) => ({ rule: "unique", text }));
-  for (const { id, kind, key, state } of evidence.jobs) {
-    if (key === null || state === "discarded" || state === "cancelled") continue;
+  for (const { id, kind, key, thing, state } of evidence.jobs) {
+    // One that follows a thing gives up its key when it begins.
+    if (key === null || thing !== null || state === "discarded" || state === "cancelled") continue;
     const name = `${kind} ${key}`;
     const other = holders.get(name);
     if (other !== undefined) found.push({ rule: "unique", job: id, text: `job ${other} has the same key` });
@@ -31,7 +32,7 @@ function ticks({ evidence }: History): Violation[] {
       if (line.id === null) unknown++;
       else byHand.add(line.id);
     }
-    const jobs = evidence.jobs.filter(({ kind }) => kind === `periodic:${name}`)
+    const jobs = evidence.jobs.filter(({ kind }) => kind === `periodic:${name}` || kind === name)
       .toSorted((one, other) => one.enqueuedAt - other.enqueuedAt);
     jobs.forEach((job, index) => {
       const before = jobs[index - 1];
