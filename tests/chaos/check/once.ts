@@ -1,3 +1,4 @@
+import { ORDINARY } from "../kinds.ts";
 import type { Violation } from "./evidence.ts";
 import { isPeriodic } from "./existence.ts";
 import type { History } from "./history.ts";
@@ -32,7 +33,8 @@ function ticks({ evidence }: History): Violation[] {
       if (line.id === null) unknown++;
       else byHand.add(line.id);
     }
-    const jobs = evidence.jobs.filter(({ kind }) => kind === `periodic:${name}` || kind === name)
+    const kindOf = name === ORDINARY ? ORDINARY : `periodic:${name}`;
+    const jobs = evidence.jobs.filter(({ kind }) => kind === kindOf)
       .toSorted((one, other) => one.enqueuedAt - other.enqueuedAt);
     jobs.forEach((job, index) => {
       const before = jobs[index - 1];
