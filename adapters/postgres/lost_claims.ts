@@ -9,12 +9,14 @@ import { supersededBySql, supersededErrors } from "./superseded.ts";
 const RELEASE = `
   with known as materialized (
     select * from unnest($3::text::bigint[], $4::text::int[]) as known (id, run)
-  ), lost as materialized (
-    select job.id, job.cancel_requested, ${supersededBySql("job")} as superseded_by
+  ), locked as materialized (
+    select job.id, job.kind, job.unique_key, job.cancel_requested
     from {schema}.job left join known on known.id = job.id and known.run = job.run
     where job.owner = $1::text::uuid and job.queue = $2::text and job.state = 'running' and known.id is null
     order by job.id
     for update of job skip locked
+  ), lost as materialized (
+    select id, cancel_requested, ${supersededBySql("locked")} as superseded_by from locked
   ), ended as (
     delete from {schema}.job
     using lost

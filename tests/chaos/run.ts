@@ -189,7 +189,11 @@ export async function run({ seed, ms, pair: hasStandby, folder, say }: RunOption
 
 function historyOf(history: History, { job, event }: Violation): string[] {
   return [
-    ...(job === undefined ? [] : [JSON.stringify(history.jobs.get(job) ?? "no row"), ...history.tell(job)]),
+    ...(job === undefined ? [] : [
+      JSON.stringify(history.jobs.get(job) ?? "no row"),
+      ...history.tellDeliveries(job),
+      ...history.tell(job),
+    ]),
     ...(event === undefined
       ? []
       : [JSON.stringify(history.events.get(event) ?? "no row"), ...history.tellEvent(event)]),

@@ -17,14 +17,15 @@ const JOBS = `
     args ->> 'thing' as thing,
     encode(unique_key, 'hex') as key,
     coalesce(errors, '[]')::text as errors, output ->> 'execution' as output,
+    extract(epoch from scheduled_at) * 1000 as scheduled_at,
     extract(epoch from enqueued_at) * 1000 as enqueued_at, extract(epoch from finished_at) * 1000 as finished_at
   from (
     select id, kind, state, attempt, max_attempts, run, snoozes, args, unique_key, errors, null::jsonb as output,
-      enqueued_at, null::timestamptz as finished_at
+      scheduled_at, enqueued_at, null::timestamptz as finished_at
     from {schema}.job
     union all
     select id, kind, state, attempt, max_attempts, run, snoozes, args, unique_key, errors, output,
-      enqueued_at, finished_at
+      scheduled_at, enqueued_at, finished_at
     from {schema}.job_history
   ) as every
   where kind <> '${PLANTED}'
@@ -105,6 +106,7 @@ export class Tables {
       event: row.event,
       errors: JSON.parse(row.errors),
       output: row.output,
+      scheduledAt: Number(row.scheduled_at),
       enqueuedAt: Number(row.enqueued_at),
       finishedAt: row.finished_at === null ? null : Number(row.finished_at),
     }));

@@ -29,6 +29,8 @@ export interface JobRow {
   readonly errors: readonly { readonly attempt: number; readonly class: FailureClass; readonly at: string }[];
   /** Which execution's output was kept. */
   readonly output: string | null;
+  /** When it was due last, ms since the epoch. */
+  readonly scheduledAt: number;
   /** When it was enqueued, ms since the epoch. */
   readonly enqueuedAt: number;
   /** When it ended, ms since the epoch; null when it has not. */

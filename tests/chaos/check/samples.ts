@@ -18,6 +18,7 @@ export function job(change: Partial<JobRow> = {}): JobRow {
       event: null,
       errors: [],
       output: "a",
+      scheduledAt: BEGAN,
       enqueuedAt: BEGAN,
       finishedAt: BEGAN + 1000,
     },
