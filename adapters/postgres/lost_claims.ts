@@ -3,7 +3,7 @@ import type { Claimed, RunRef } from "../../ports/store.ts";
 import { endJobs } from "./history.ts";
 import { refColumns } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
-import { supersededBySql, supersededErrors } from "./superseded.ts";
+import { makeWaySql, supersededErrors } from "./superseded.ts";
 
 /** What runs for this process in this queue and was never told to it goes back, uncharged; called off or superseded, it ends. */
 const RELEASE = `
@@ -16,7 +16,10 @@ const RELEASE = `
     order by job.id
     for update of job skip locked
   ), lost as materialized (
-    select id, cancel_requested, ${supersededBySql("locked")} as superseded_by from locked
+    select
+      id, cancel_requested,
+      case when not cancel_requested then ${makeWaySql("locked", "clock_timestamp()")} end as superseded_by
+    from locked
   ), ended as (
     delete from {schema}.job
     using lost
