@@ -204,6 +204,11 @@ export function retriedRow(row: JobRow, nowMs: number): JobRow {
   };
 }
 
+/** Whether a running job has ended because another one has its key. */
+export function isSuperseded(row: JobRow, next: JobRow): boolean {
+  return !row.cancelRequested && next.state === "cancelled" && next.errors.at(-1)?.class === "superseded";
+}
+
 function supersededRow(row: JobRow, by: JobId, nowMs: number): JobRow {
   const message = `superseded by job ${by}, which has the same unique key`;
   return endedRow(withError(row, { class: "superseded", message }, nowMs), "cancelled", null, nowMs);

@@ -52,6 +52,7 @@ import {
   claimedRow,
   endedRow,
   holdsKey,
+  isSuperseded,
   type JobRow,
   liesAside,
   newRow,
@@ -231,8 +232,12 @@ export class MemoryStore implements Store {
       const row = this.#jobs.get(settlement.id);
       if (row === undefined || !isRun(row, settlement)) return "fenced";
       if (this.#isLocked(settlement.id)) return "locked";
-      const next = settledRow(row, settlement, this.#clock(), this.#supersededBy(row));
+      const twin = this.#supersededBy(row);
+      const next = settledRow(row, settlement, this.#clock(), twin?.id ?? null);
       this.#jobs.put(next);
+      if (twin !== null && isSuperseded(row, next)) {
+        this.#bringForward(twin, "delayMs" in settlement ? settlement.delayMs : 0);
+      }
       return next.state;
     }));
   }
@@ -320,8 +325,10 @@ export class MemoryStore implements Store {
         complete = false;
         continue;
       }
-      const next = rescuedRow(row, error.message, this.#clock(), this.#supersededBy(row));
+      const twin = this.#supersededBy(row);
+      const next = rescuedRow(row, error.message, this.#clock(), twin?.id ?? null);
       this.#jobs.put(next);
+      if (twin !== null && isSuperseded(row, next)) this.#bringForward(twin, 0);
       if (next.state === "cancelled") cancelled.push(row.id);
       else if (next.state === "discarded") discarded.push(row.id);
       else (row.started ? retried : released).push(row.id);
@@ -591,9 +598,17 @@ export class MemoryStore implements Store {
     else mine.keys.set(key, id);
   }
 
-  #supersededBy(row: JobRow): JobId | null {
+  #supersededBy(row: JobRow): JobRow | null {
     const holder = row.key === null ? undefined : this.#jobs.holder(row.key);
     return supersededBy(row, holder === undefined ? undefined : this.#jobs.get(holder));
+  }
+
+  /** The twin that took a job's place takes its due time, if that is earlier; a debounced one is due soon anyway. */
+  #bringForward(twin: JobRow, delayMs: number): void {
+    const rule = this.#rules.get(twin.kind) ?? UNIQUE_BY_ARGS;
+    if (rule.debounce !== null || this.#isLocked(twin.id)) return;
+    const nowMs = this.#clock();
+    this.#meet(twin, metRow(twin, { args: twin.args, dueMs: nowMs + delayMs }, rule, nowMs), undefined);
   }
 
   #insertRun(periodic: string, job: PeriodicJob): JobId {

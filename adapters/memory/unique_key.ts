@@ -1,4 +1,3 @@
-import type { JobId } from "../../ports/job.ts";
 import { isFinal } from "../../ports/job.ts";
 import type { Json } from "../../ports/json.ts";
 import { keepsTwinsOut, type KeyRule, memberAt } from "../../ports/key_rule.ts";
@@ -48,8 +47,8 @@ export function metRow(
 }
 
 /** The live job that holds the key of another one; null when there is none. */
-export function supersededBy(row: JobRow, holder: JobRow | undefined): JobId | null {
-  return holder === undefined || holder.id === row.id || isFinal(holder.state) ? null : holder.id;
+export function supersededBy(row: JobRow, holder: JobRow | undefined): JobRow | null {
+  return holder === undefined || holder.id === row.id || isFinal(holder.state) ? null : holder;
 }
 
 // Entries instead of an object: an object would put keys that look like numbers first, and could not hold __proto__.

@@ -3,22 +3,32 @@ import type { Claimed, RunRef } from "../../ports/store.ts";
 import { endJobs } from "./history.ts";
 import { refColumns } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
+import { makeWaySql, supersededErrors } from "./superseded.ts";
 
-/** What runs for this process in this queue and was never told to it goes back, uncharged; called off, it ends. */
+/** What runs for this process in this queue and was never told to it goes back, uncharged; called off or superseded, it ends. */
 const RELEASE = `
   with known as materialized (
     select * from unnest($3::text::bigint[], $4::text::int[]) as known (id, run)
-  ), lost as materialized (
-    select job.id, job.cancel_requested
+  ), locked as materialized (
+    select job.id, job.kind, job.unique_key, job.cancel_requested
     from {schema}.job left join known on known.id = job.id and known.run = job.run
     where job.owner = $1::text::uuid and job.queue = $2::text and job.state = 'running' and known.id is null
     order by job.id
     for update of job skip locked
+  ), lost as materialized (
+    select
+      id, cancel_requested,
+      case when not cancel_requested then ${makeWaySql("locked", "clock_timestamp()")} end as superseded_by
+    from locked
   ), ended as (
     delete from {schema}.job
     using lost
-    where job.id = lost.id and lost.cancel_requested
-    returning job.*, 'cancelled' as final, null::jsonb as output, job.errors as final_errors
+    where job.id = lost.id and (lost.cancel_requested or superseded_by is not null)
+    returning job.*, 'cancelled' as final, null::jsonb as output,
+      case
+        when lost.cancel_requested then job.errors
+        else ${supersededErrors("job", "superseded_by")}
+      end as final_errors
   ), ${endJobs("ended")}
   update {schema}.job
   set
@@ -27,7 +37,7 @@ const RELEASE = `
     scheduled_at = clock_timestamp(),
     owner = null
   from lost
-  where job.id = lost.id and not lost.cancel_requested`;
+  where job.id = lost.id and not lost.cancel_requested and superseded_by is null`;
 
 /** After a claim whose answer was lost it is released at once, and once more when the server must have noticed. */
 const AGAIN_AFTER_MS = 5000;

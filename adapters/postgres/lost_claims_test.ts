@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { keyRuleOf } from "../../ports/key_rule.ts";
 import { newJob, withStore } from "./fixture_test.ts";
 import { LostClaims } from "./lost_claims.ts";
 
@@ -21,4 +22,18 @@ Deno.test("of a claim whose answer was lost, jobs go back uncharged, and one tha
     assertEquals((await claim()).map(({ id }) => id), [free]);
     const [again] = await store.insert([newJob({ unique: true })]);
     assertEquals(again?.existed, false, "the key is free");
+  }));
+
+Deno.test("of a claim whose answer was lost, a job that a newer twin has superseded ends", () =>
+  withStore(async ({ store, owner, claim }) => {
+    const rule = keyRuleOf({ unique: { by: [] } })!;
+    const [older] = await store.insert([newJob({ rule, unique: true })]);
+    assertEquals((await claim()).length, 1);
+    const [newer] = await store.insert([newJob({ rule, unique: true })]);
+    const lost = new LostClaims(store.database);
+    lost.noteLost("q");
+    await lost.release(owner, "q");
+    const job = (await store.get(older!.id))!;
+    assertEquals([job.state, job.errors.map((error) => error.class)], ["cancelled", ["superseded"]]);
+    assertEquals((await claim()).map(({ id }) => id), [newer!.id]);
   }));

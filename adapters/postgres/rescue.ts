@@ -6,7 +6,7 @@ import type { TxRow } from "../../ports/tx.ts";
 import { errorText } from "./error_text.ts";
 import { endJobs, withError } from "./history.ts";
 import { arrayLiteral, isoSql } from "./sql_text.ts";
-import { supersededBySql, supersededErrors } from "./superseded.ts";
+import { makeWaySql, supersededErrors } from "./superseded.ts";
 import type { Statements } from "./statements.ts";
 import { countLeft, forget } from "./unregister.ts";
 
@@ -50,20 +50,27 @@ const RESCUE = `
     select distinct marked.id, marked.run
     from {schema}.start_mark cross join unnest(job_ids, runs) as marked (id, run)
     where start_mark.owner = $1::text::uuid
-  ), judged as materialized (
+  ), fated as materialized (
     select
-      mine.id,
+      mine.id, mine.kind, mine.unique_key,
       case when started.id is not null then $2::text::jsonb end as error,
       case
         when mine.cancel_requested then 'cancelled'
-        when started.id is not null and mine.attempt >= mine.max_attempts then 'discarded'
-        when superseded_by is not null then 'cancelled'
         when started.id is null then 'released'
+        when mine.attempt >= mine.max_attempts then 'discarded'
         else 'retried'
-      end as fate,
-      case when not mine.cancel_requested then superseded_by end as superseded_by
-    from (select *, ${supersededBySql("mine")} as superseded_by from mine) as mine
-    left join started on started.id = mine.id and started.run = mine.run
+      end as fate
+    from mine left join started on started.id = mine.id and started.run = mine.run
+  ), met as materialized (
+    select
+      id, error, fate,
+      case when fate in ('released', 'retried') then ${
+  makeWaySql("fated", "clock_timestamp()")
+} end as superseded_by
+    from fated
+  ), judged as materialized (
+    select id, error, case when superseded_by is null then fate else 'cancelled' end as fate, superseded_by
+    from met
   ), moved as (
     update {schema}.job
     set
@@ -83,7 +90,7 @@ const RESCUE = `
     where job.id = judged.id and fate in ('cancelled', 'discarded')
     returning job.*, fate as final, null::jsonb as output,
       case
-        when fate = 'discarded' or superseded_by is null then ${withError("job", "judged.error")}
+        when superseded_by is null then ${withError("job", "judged.error")}
         else ${supersededErrors("job", "superseded_by", withError("job", "judged.error"))}
       end as final_errors
   ), ${endJobs("ended")}

@@ -4,7 +4,7 @@ import type { RunRef, Settled, Settlement } from "../../ports/store.ts";
 import { ASIDE_SQL } from "./aside.ts";
 import { errorText } from "./error_text.ts";
 import { endFreshJobs, endJobs, withError } from "./history.ts";
-import { supersededBySql, supersededErrors } from "./superseded.ts";
+import { makeWaySql, supersededErrors } from "./superseded.ts";
 import { arrayLiteral, refColumns } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
@@ -16,7 +16,7 @@ import type { Statements } from "./statements.ts";
  */
 const LOCKED = `
     cross join lateral (
-      select ctid as place, id, kind, unique_key
+      select ctid as place, id, kind, unique_key, cancel_requested
       from {schema}.job
       where job.id = given.id and job.run = given.run and job.state = 'running'
       offset 0
@@ -65,7 +65,9 @@ const BACK_IN_LINE = `
   ), locked as materialized (
     select
       job.place, given.way, given.delay_ms, given.error::jsonb as error, given.alone,
-      ${supersededBySql("job")} as superseded_by
+      case when not job.cancel_requested then ${
+  makeWaySql("job", "clock_timestamp() + given.delay_ms * interval '1 ms'")
+} end as superseded_by
     from given ${LOCKED}
   ), moved as (
     update {schema}.job

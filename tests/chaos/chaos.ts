@@ -93,7 +93,8 @@ function report(result: RunResult): void {
   );
   const rules = Map.groupBy(violations, ({ rule }) => rule);
   for (const [rule, broken] of rules) say(`BROKEN: ${rule}, ${broken.length} times`);
-  for (const { rule, job, event, text, history } of violations.slice(0, SHOWN)) {
+  const shown = [...rules.values()].flatMap((broken) => broken.slice(0, SHOWN));
+  for (const { rule, job, event, text, history } of shown) {
     const whose = job !== undefined ? ` (job ${job})` : event !== undefined ? ` (event ${event})` : "";
     say(`\n${rule}${whose}: ${text}`);
     for (const line of history.slice(0, HISTORY_SHOWN)) say(`    ${line}`);

@@ -40,6 +40,8 @@ export type Event =
   | { readonly what: "alive"; readonly execution: string }
   /** It ends in this way with the next instruction. */
   | { readonly what: "end"; readonly execution: string; readonly how: Ending }
+  /** It has read which changes of its thing are committed. */
+  | { readonly what: "saw"; readonly execution: string; readonly changes: readonly number[] }
   /** A process is about to be killed by the injector, or by its own handler. */
   | { readonly what: "kill"; readonly pid: number; readonly by: string }
   /** A process was told to stop in order. */

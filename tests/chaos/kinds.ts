@@ -19,6 +19,9 @@ export const LONG_MS = 90_000;
 export const MANY = 30;
 const MIB = 1024 * 1024;
 
+/** A periodic, and the kind of its jobs. */
+export const ORDINARY = "ordinary";
+
 const ACT: string = new URL("./handlers/act.ts", import.meta.url).href;
 const TICK: string = new URL("./handlers/tick.ts", import.meta.url).href;
 
@@ -26,7 +29,7 @@ const TICK: string = new URL("./handlers/tick.ts", import.meta.url).href;
 const inline: Handler = async (args, ctx) => (await import(ACT)).default(args, ctx);
 
 /** How often the periodics run, in ms. */
-export const PERIODS: Readonly<Record<string, number>> = { second: 1000, slow: 3000 };
+export const PERIODS: Readonly<Record<string, number>> = { second: 1000, slow: 3000, ordinary: 2000 };
 
 /** The queues of a run. */
 export const QUEUES: readonly Queue[] = [
@@ -53,12 +56,21 @@ export const KINDS: readonly Kind[] = [
   kind("slow.host", { queue: "rough", maxAttempts: 2, timeout: 800, isolation: "process" }),
   kind("hungry", { queue: "rough", maxAttempts: 2, memory: 160 * MIB }),
   kind("bomb", { queue: "rough", maxAttempts: 3 }),
+  kind("follow", { unique: { by: ["thing"] } }),
+  kind("follow.calm", { debounce: { by: ["thing"], quietMs: 300, atMostMs: 1500 } }),
+  kind(ORDINARY, { maxAttempts: 3 }),
 ];
 
 /** The periodics of a run. */
 export const PERIODICS: readonly Periodic[] = [
   { name: "second", every: PERIODS.second!, handler: TICK },
   { name: "slow", every: PERIODS.slow!, handler: TICK, isolation: "process" },
+  {
+    name: ORDINARY,
+    every: PERIODS.ordinary!,
+    kind: ORDINARY,
+    args: { tag: ORDINARY, ms: 100, steps: [{ do: "return" }] },
+  },
 ];
 
 function kind(name: string, change: Partial<Kind>): Kind {

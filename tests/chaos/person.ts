@@ -5,6 +5,8 @@ import {
   type JobSummary,
   UniqueConflictError,
 } from "../../ports/mod.ts";
+import { FOLLOW } from "./changer.ts";
+import { isPeriodic } from "./check/existence.ts";
 import { PERIODS } from "./kinds.ts";
 import { Loop } from "./loop.ts";
 import { isOutage, type Shop } from "./producers.ts";
@@ -40,7 +42,8 @@ export class Person extends Loop {
 
   async #cancel(state: JobState): Promise<void> {
     const job = await this.#one(state);
-    if (job === null) return;
+    // Nobody would follow the changes of its thing, and rightly so.
+    if (job === null || job.kind.startsWith(FOLLOW)) return;
     this.#shop.journal.write({ what: "cancelling", id: job.id });
     const { result } = await this.#shop.runtime.cancel(job.id);
     this.#shop.journal.write({ what: "cancel", id: job.id, result });
@@ -67,7 +70,7 @@ export class Person extends Loop {
 
   async #one(state: JobState): Promise<JobSummary | null> {
     const jobs = await this.#shop.runtime.list({ state, limit: LOOKED_AT });
-    const mine = jobs.filter((job) => !job.kind.startsWith("periodic:"));
+    const mine = jobs.filter((job) => !isPeriodic(job.kind));
     return mine.length === 0 ? null : this.#random.pick(mine);
   }
 

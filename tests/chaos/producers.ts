@@ -14,6 +14,7 @@ import { pause } from "../conformance/eventually.ts";
 import type { Step } from "./handlers/act.ts";
 import type { JournalWriter } from "./journal.ts";
 import { Loop } from "./loop.ts";
+import { ORDER } from "./order.ts";
 import type { Random } from "./random.ts";
 import { inTransaction } from "./transaction.ts";
 
@@ -43,9 +44,6 @@ interface Recipe {
   steps(random: Random): readonly Step[];
 }
 
-/** Begins the tags of jobs that belong to an order. */
-export const ORDER = "order of ";
-
 const RETURN: Step = { do: "return" };
 /** How many keys the unique jobs of a run share. */
 const KEYS = 40;
@@ -65,7 +63,7 @@ const flaky = (random: Random): readonly Step[] =>
     : [{ do: "throw" }, { do: "discard" }];
 const effect = (random: Random): readonly Step[] => [
   ...(random.chance(0.3) ? [{ do: "complete in", commit: false } as const] : []),
-  { do: "complete in", commit: true },
+  { do: "complete in", commit: true, ...(random.chance(0.5) ? { next: true } : {}) },
 ];
 const wild = (random: Random): readonly Step[] => [
   { do: random.pick(["exit", "reject", "timer", "throw"] as const) },

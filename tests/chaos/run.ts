@@ -3,6 +3,7 @@ import { silentLog } from "../../ports/mod.ts";
 import { eventually, pause } from "../conformance/eventually.ts";
 import { TcpProxy } from "../integration/support/tcp_proxy.ts";
 import { aftermath } from "./aftermath.ts";
+import { Changer } from "./changer.ts";
 import type { Violation } from "./check/evidence.ts";
 import { check } from "./check/mod.ts";
 import type { History } from "./check/history.ts";
@@ -33,6 +34,7 @@ import { WebhookTables } from "./webhook_tables.ts";
 
 const PRODUCERS = 3;
 const RECORDERS = 2;
+const CHANGERS = 2;
 const SCHEMA = "chaos";
 const START_MS_MAX = 180_000;
 /** So long after the last fault the receiver still fails at random, in ms: much is only delivered then. */
@@ -139,7 +141,8 @@ export async function run({ seed, ms, pair: hasStandby, folder, say }: RunOption
     injectorsRandom,
   );
   const sampler = new Sampler(tables);
-  const people = [...producers, ...recorders, person, keeper];
+  const changers = Array.from({ length: CHANGERS }, () => new Changer(shop, random.fork()));
+  const people = [...producers, ...recorders, ...changers, person, keeper];
   for (const part of [...people, injector, sampler]) part.start();
   await pause(ms);
   await injector.stop();
@@ -157,6 +160,7 @@ export async function run({ seed, ms, pair: hasStandby, folder, say }: RunOption
   const lines = await readJournal(journalPath);
   const { violations, history } = check({
     ...{ lines, jobs, effects, orders, periods: PERIODS, lostAfterMs: SETTINGS.lostAfterMs! },
+    changes: await tables.changes(),
     sharedKeys: sampler.found,
     events: await tables.events(),
     facts: await tables.facts(),
@@ -185,7 +189,11 @@ export async function run({ seed, ms, pair: hasStandby, folder, say }: RunOption
 
 function historyOf(history: History, { job, event }: Violation): string[] {
   return [
-    ...(job === undefined ? [] : [JSON.stringify(history.jobs.get(job) ?? "no row"), ...history.tell(job)]),
+    ...(job === undefined ? [] : [
+      JSON.stringify(history.jobs.get(job) ?? "no row"),
+      ...history.tellDeliveries(job),
+      ...history.tell(job),
+    ]),
     ...(event === undefined
       ? []
       : [JSON.stringify(history.events.get(event) ?? "no row"), ...history.tellEvent(event)]),

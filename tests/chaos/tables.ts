@@ -1,26 +1,31 @@
 import type postgres from "postgres";
+import type { Change, EventRow, JobRow } from "./check/evidence.ts";
 import { PLANTED } from "./faults/database.ts";
-import type { EventRow, JobRow } from "./check/evidence.ts";
+import { ORDINARY } from "./kinds.ts";
 
 /** The run's own tables. */
 const CREATE = `
   create table {schema}.chaos_order (tag text primary key);
   create table {schema}.chaos_fact (tag text primary key);
+  create table {schema}.chaos_change (number bigserial primary key, kind text not null, thing text not null);
+  create index chaos_change_of_thing on {schema}.chaos_change (thing);
   create table {schema}.chaos_effect (job_id bigint not null, execution text not null)`;
 
 const JOBS = `
   select
     id::text, kind, state, attempt, max_attempts, run, snoozes, args ->> 'tag' as tag, args ->> 'event_id' as event,
+    args ->> 'thing' as thing,
     encode(unique_key, 'hex') as key,
     coalesce(errors, '[]')::text as errors, output ->> 'execution' as output,
+    extract(epoch from scheduled_at) * 1000 as scheduled_at,
     extract(epoch from enqueued_at) * 1000 as enqueued_at, extract(epoch from finished_at) * 1000 as finished_at
   from (
     select id, kind, state, attempt, max_attempts, run, snoozes, args, unique_key, errors, null::jsonb as output,
-      enqueued_at, null::timestamptz as finished_at
+      scheduled_at, enqueued_at, null::timestamptz as finished_at
     from {schema}.job
     union all
     select id, kind, state, attempt, max_attempts, run, snoozes, args, unique_key, errors, output,
-      enqueued_at, finished_at
+      scheduled_at, enqueued_at, finished_at
     from {schema}.job_history
   ) as every
   where kind <> '${PLANTED}'
@@ -38,9 +43,17 @@ const SHARED_KEYS = `
   group by kind, args
   having count(*) > 1`;
 
+/** The same of jobs that follow a thing: of those one waits, and another one may run. */
+const TWO_WAIT = `
+  select kind || ' ' || (args ->> 'thing') as key, array_agg(id)::text as ids
+  from {schema}.job
+  where args ? 'thing' and state in ('pending', 'retryable')
+  group by kind, args ->> 'thing'
+  having count(*) > 1`;
+
 const LEFT = `
   select (
-    (select count(*) from {schema}.job where not starts_with(kind, 'periodic:'))
+    (select count(*) from {schema}.job where not starts_with(kind, 'periodic:') and kind <> '${ORDINARY}')
     + (select count(*) from {schema}.outbox where fanned_out_at is null and poisoned_at is null)
   )::int as left`;
 
@@ -89,9 +102,11 @@ export class Tables {
       snoozes: row.snoozes,
       tag: row.tag,
       key: row.key,
+      thing: row.thing,
       event: row.event,
       errors: JSON.parse(row.errors),
       output: row.output,
+      scheduledAt: Number(row.scheduled_at),
       enqueuedAt: Number(row.enqueued_at),
       finishedAt: row.finished_at === null ? null : Number(row.finished_at),
     }));
@@ -101,6 +116,12 @@ export class Tables {
   async effects(): Promise<{ jobId: string; execution: string }[]> {
     const rows = await this.#query(`select job_id::text, execution from {schema}.chaos_effect`);
     return rows.map((row) => ({ jobId: row.job_id, execution: row.execution }));
+  }
+
+  /** The changes that were committed. */
+  async changes(): Promise<Change[]> {
+    const rows = await this.#query(`select number::text, kind, thing from {schema}.chaos_change`);
+    return rows.map((row) => ({ number: Number(row.number), kind: row.kind, thing: row.thing }));
   }
 
   /** The tags of the orders. */
@@ -129,7 +150,8 @@ export class Tables {
 
   /** Unique keys that two jobs hold now. */
   async sharedKeys(): Promise<string[]> {
-    return (await this.#query(SHARED_KEYS)).map((row) => `jobs ${row.ids} share the key ${row.key}`);
+    const rows = [...await this.#query(SHARED_KEYS), ...await this.#query(TWO_WAIT)];
+    return rows.map((row) => `jobs ${row.ids} share the key ${row.key}`);
   }
 
   /** How many jobs, those of fan-outs and deliveries among them, have not ended, beside the periodics'. */

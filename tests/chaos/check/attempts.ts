@@ -1,3 +1,4 @@
+import { ORDINARY } from "../kinds.ts";
 import type { JobRow, Violation } from "./evidence.ts";
 import { DELIVER, isProducts } from "./existence.ts";
 import type { Execution, History } from "./history.ts";
@@ -23,7 +24,9 @@ export function attempts(history: History): Violation[] {
 }
 
 function counted(history: History, job: JobRow): Violation[] {
-  const { id, kind, state, attempt, maxAttempts, errors, snoozes, run } = job;
+  const { id, kind, state, attempt, maxAttempts, snoozes, run } = job;
+  // That a twin took its place is the last error of a job, and no attempt's.
+  const errors = job.errors.filter((error) => error.class !== "superseded");
   const found: Violation[] = [];
   const say = (text: string) => found.push({ rule: "attempts", job: id, text });
   errors.forEach((error, index) => {
@@ -57,8 +60,8 @@ function isJustified(history: History, job: JobRow, error: AttemptError): boolea
   const mayBeUnseen = made.length === 0 || job.run > history.of(job.id).length;
   switch (error.class) {
     case "error":
-      // The transaction of `completeIn` is the handler's own, and breaks with its connection.
-      return ended("throw") || job.kind.startsWith("effect") || isProducts(job.kind);
+      // The transactions of `completeIn` and of who follows a thing are the handler's own, and break with their connections.
+      return ended("throw") || job.kind.startsWith("effect") || job.thing !== null || isProducts(job.kind);
     case "discarded":
       return ended("discard") || isProducts(job.kind);
     case "timeout":
@@ -73,9 +76,13 @@ function isJustified(history: History, job: JobRow, error: AttemptError): boolea
       return made.some((each) => wasLost(history, each, at)) ||
         (mayBeUnseen && someoneWasLost(history, at));
     case "superseded":
-      // None of its kinds declares what becomes of twins, and its periodics have one attempt.
-      return false;
+      return history.evidence.jobs.some((other) => isNewerTwin(other, job));
   }
+}
+
+function isNewerTwin(other: JobRow, job: JobRow): boolean {
+  if (other.kind !== job.kind || other.enqueuedAt < job.enqueuedAt || other.id === job.id) return false;
+  return job.kind === ORDINARY || job.thing !== null && other.thing === job.thing;
 }
 
 /** A host process that has one job alone, or none yet, charges it when it is killed. */

@@ -1,7 +1,13 @@
 import type { Event } from "../journal.ts";
+import type { JobRow } from "./evidence.ts";
 import { alive, BEGAN, end, enqueued, failed, frozen, job, prove, type Sample, start } from "./samples.ts";
 
 const well = [enqueued, start("a"), end("a")];
+
+const saw = (execution: string, ...changes: number[]): Event => ({ what: "saw", execution, changes });
+const followed = [enqueued, start("a", { kind: "follow" }), saw("a", 7), end("a")];
+const follower = (change: Partial<JobRow> = {}) => job({ kind: "follow", thing: "t", key: "k", ...change });
+const changeOf = (number: number) => ({ number, kind: "follow", thing: "t" });
 
 const away: Event = { what: "out", pid: null, why: "the server was killed" };
 const cutOff: Event = { what: "disturbed", pid: 11, why: "its connections were cut" };
@@ -268,6 +274,50 @@ const SAMPLES: readonly Sample[] = [
     jobs: [job()],
     more: { sharedKeys: ["jobs {1,2}"] },
     broken: ["unique"],
+  },
+  {
+    name: "jobs that follow one thing, one after the other, are well",
+    events: [...followed, start("b", { id: "2", kind: "follow" }), saw("b", 7, 8), end("b")],
+    jobs: [follower(), follower({ id: "2", output: "b" })],
+    more: { changes: [changeOf(7), changeOf(8)] },
+    broken: [],
+  },
+  {
+    name: "a change that no run has seen",
+    events: followed,
+    jobs: [follower()],
+    more: { changes: [changeOf(7), changeOf(8)] },
+    broken: ["change unseen"],
+  },
+  {
+    name: "a change that only a run has seen that failed",
+    events: [enqueued, start("a", { kind: "follow" }), saw("a", 7), end("a", "throw")],
+    jobs: [follower({ state: "discarded", output: null, errors: [failed(1, "error")] })],
+    more: { changes: [changeOf(7)] },
+    broken: ["change unseen"],
+  },
+  {
+    name: "a job that is superseded by a newer twin is well",
+    events: [
+      ...[enqueued, start("a", { kind: "follow" }), saw("a", 7), end("a", "throw")],
+      ...[start("b", { id: "2", kind: "follow" }), saw("b", 7, 8), end("b")],
+    ],
+    jobs: [
+      follower({ state: "cancelled", output: null, errors: [failed(1, "error"), failed(1, "superseded")] }),
+      follower({ id: "2", output: "b", enqueuedAt: BEGAN + 10 }),
+    ],
+    more: { changes: [changeOf(7), changeOf(8)] },
+    broken: [],
+  },
+  {
+    name: "a job that is superseded by nobody",
+    events: followed,
+    jobs: [
+      follower({ state: "cancelled", errors: [failed(1, "superseded")] }),
+      follower({ id: "2", thing: "another", state: "cancelled", attempt: 0, run: 0, output: null }),
+    ],
+    more: { changes: [changeOf(7)] },
+    broken: ["charged"],
   },
   {
     name: "a tick that was taken twice",

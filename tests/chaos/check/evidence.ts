@@ -21,12 +21,16 @@ export interface JobRow {
   readonly tag: string | null;
   /** Its unique key; null when it has none. */
   readonly key: string | null;
+  /** What it follows the changes of; null when it is of another kind. */
+  readonly thing: string | null;
   /** The event that its args tell of; null when they tell of none. */
   readonly event: string | null;
   /** Its failed attempts. */
   readonly errors: readonly { readonly attempt: number; readonly class: FailureClass; readonly at: string }[];
   /** Which execution's output was kept. */
   readonly output: string | null;
+  /** When it was due last, ms since the epoch. */
+  readonly scheduledAt: number;
   /** When it was enqueued, ms since the epoch. */
   readonly enqueuedAt: number;
   /** When it ended, ms since the epoch; null when it has not. */
@@ -109,6 +113,8 @@ export interface Evidence {
   readonly effects: readonly { readonly jobId: string; readonly execution: string }[];
   /** The tags of the orders that were committed. */
   readonly orders: readonly string[];
+  /** The changes that were committed. */
+  readonly changes: readonly Change[];
   /** Every event. */
   readonly events: readonly EventRow[];
   /** The tags of the facts that were committed. */
@@ -135,6 +141,16 @@ export interface Evidence {
   readonly lostAfterMs: number;
   /** Unique keys that more than one live or completed job had, in one snapshot taken during the run. */
   readonly sharedKeys: readonly string[];
+}
+
+/** Something that jobs of a kind follow has changed: in the same transaction one of them was offered. */
+export interface Change {
+  /** Its number. Numbers are not in the order of the commits. */
+  readonly number: number;
+  /** The kind. */
+  readonly kind: string;
+  /** What has changed. */
+  readonly thing: string;
 }
 
 /** A rule that was broken. */

@@ -1,5 +1,6 @@
 import { isFinal } from "../../../ports/mod.ts";
-import { ORDER } from "../producers.ts";
+import { ORDINARY } from "../kinds.ts";
+import { ORDER } from "../order.ts";
 import type { Violation } from "./evidence.ts";
 import type { History } from "./history.ts";
 
@@ -59,7 +60,7 @@ export function isProducts(kind: string): boolean {
   return /^(periodic:)?(outbox|webhooks?)\./.test(kind);
 }
 
-/** Whether a kind is a periodic's. */
+/** Whether a kind is a periodic's: its jobs come again and again, also at the end. */
 export function isPeriodic(kind: string): boolean {
-  return kind.startsWith("periodic:");
+  return kind.startsWith("periodic:") || kind === ORDINARY;
 }

@@ -119,6 +119,15 @@ export class History {
     return told.map(lineText);
   }
 
+  /** What the tables say of the deliveries of a job's event, for a person. */
+  tellDeliveries(id: string): string[] {
+    const event = this.jobs.get(id)?.event ?? null;
+    if (event === null) return [];
+    return this.evidence.deliveries.filter((each) => each.event === event).map((each) =>
+      JSON.stringify(each)
+    );
+  }
+
   /** What the journal tells of an event, for a person. */
   tellEvent(id: string): string[] {
     return this.evidence.lines.filter((line) => "event" in line && line.event === id).map(lineText);

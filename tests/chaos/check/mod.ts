@@ -1,5 +1,6 @@
 import { answers } from "./answers.ts";
 import { attempts } from "./attempts.ts";
+import { changes } from "./changes.ts";
 import { deaths } from "./deaths.ts";
 import type { Evidence, Violation } from "./evidence.ts";
 import { events } from "./events.ts";
@@ -13,6 +14,6 @@ import { webhooks } from "./webhooks.ts";
 /** Every rule that the evidence shows broken. */
 export function check(evidence: Evidence): { violations: Violation[]; history: History } {
   const history = new History(evidence);
-  const rules = [existence, answers, runs, attempts, deaths, once, events, webhooks, givenUp];
+  const rules = [existence, answers, runs, attempts, deaths, once, changes, events, webhooks, givenUp];
   return { history, violations: rules.flatMap((rule) => rule(history)) };
 }

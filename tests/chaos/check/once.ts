@@ -1,3 +1,4 @@
+import { ORDINARY } from "../kinds.ts";
 import type { Violation } from "./evidence.ts";
 import { isPeriodic } from "./existence.ts";
 import type { History } from "./history.ts";
@@ -10,8 +11,9 @@ export function once(history: History): Violation[] {
 function keys({ evidence }: History): Violation[] {
   const holders = new Map<string, string>();
   const found: Violation[] = evidence.sharedKeys.map((text) => ({ rule: "unique", text }));
-  for (const { id, kind, key, state } of evidence.jobs) {
-    if (key === null || state === "discarded" || state === "cancelled") continue;
+  for (const { id, kind, key, thing, state } of evidence.jobs) {
+    // One that follows a thing gives up its key when it begins.
+    if (key === null || thing !== null || state === "discarded" || state === "cancelled") continue;
     const name = `${kind} ${key}`;
     const other = holders.get(name);
     if (other !== undefined) found.push({ rule: "unique", job: id, text: `job ${other} has the same key` });
@@ -31,7 +33,8 @@ function ticks({ evidence }: History): Violation[] {
       if (line.id === null) unknown++;
       else byHand.add(line.id);
     }
-    const jobs = evidence.jobs.filter(({ kind }) => kind === `periodic:${name}`)
+    const kindOf = name === ORDINARY ? ORDINARY : `periodic:${name}`;
+    const jobs = evidence.jobs.filter(({ kind }) => kind === kindOf)
       .toSorted((one, other) => one.enqueuedAt - other.enqueuedAt);
     jobs.forEach((job, index) => {
       const before = jobs[index - 1];

@@ -14,9 +14,11 @@ export function job(change: Partial<JobRow> = {}): JobRow {
     ...{
       tag: "t",
       key: null,
+      thing: null,
       event: null,
       errors: [],
       output: "a",
+      scheduledAt: BEGAN,
       enqueuedAt: BEGAN,
       finishedAt: BEGAN + 1000,
     },
@@ -66,7 +68,7 @@ export function failed(
 function rules(events: readonly Event[], jobs: readonly JobRow[], more: Partial<Evidence> = {}): string[] {
   const lines = events.map((event, index): Line => ({ ...event, at: BEGAN + index * STEP_MS }));
   const { violations } = check({
-    ...{ lines, jobs, effects: [], orders: [], periods: {}, lostAfterMs: 4000, sharedKeys: [] },
+    ...{ lines, jobs, effects: [], orders: [], changes: [], periods: {}, lostAfterMs: 4000, sharedKeys: [] },
     ...{
       events: [],
       facts: [],

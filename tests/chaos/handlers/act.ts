@@ -1,5 +1,6 @@
 import { discard, type JobContext, type Json, snooze } from "../../../ports/mod.ts";
 import { type Ending, note } from "../journal.ts";
+import { ORDER } from "../order.ts";
 import { inTransaction } from "../transaction.ts";
 import { runtimePid } from "../runtime_pid.ts";
 
@@ -11,8 +12,8 @@ export type Step =
   | { readonly do: "snooze"; readonly ms: number; readonly chance: number }
   /** Holds the thread without giving it back, and then returns. */
   | { readonly do: "block"; readonly blockMs: number }
-  /** Writes an effect and completes in one transaction, which commits or not. */
-  | { readonly do: "complete in"; readonly commit: boolean };
+  /** Writes an effect and completes in one transaction, which commits or not; and enqueues the next job in it. */
+  | { readonly do: "complete in"; readonly commit: boolean; readonly next?: boolean };
 
 /** The args of every job of a run. */
 export interface ActArgs {
@@ -22,17 +23,20 @@ export interface ActArgs {
   readonly ms: number;
   /** What the attempts do, the last for ever. */
   readonly steps: readonly Step[];
+  /** What it follows the changes of. */
+  readonly thing?: string;
 }
 
 const ALIVE_MS = 50;
 
 /** The one handler of a run. It writes down that it begins, that it is there, and how it ends. */
 export default async function act(given: Json, ctx: JobContext): Promise<Json | void> {
-  const { ms, steps } = given as unknown as ActArgs;
+  const { ms, steps, thing } = given as unknown as ActArgs;
   const execution = crypto.randomUUID();
   const { id, kind, attempt } = ctx;
   note({ what: "start", execution, id, kind, attempt, pid: Deno.pid, runtime: runtimePid() });
   const step = steps[Math.min(attempt, steps.length) - 1]!;
+  if (thing !== undefined) note({ what: "saw", execution, changes: await changesOf(thing) });
   for (let left = ms; left > 0; left -= ALIVE_MS) {
     await new Promise((resolve) => setTimeout(resolve, Math.min(left, ALIVE_MS)));
     // A cancel or a stop: whoever obeys ends at once.
@@ -68,7 +72,7 @@ async function end(step: Step, execution: string, ctx: JobContext): Promise<Json
       say("return");
       return { execution };
     case "complete in":
-      return await completeIn(step.commit, execution, ctx, () => say("return"));
+      return await completeIn(step, execution, ctx, () => say("return"));
     case "exit":
       say("exit");
       Deno.exit(3);
@@ -100,9 +104,9 @@ async function end(step: Step, execution: string, ctx: JobContext): Promise<Json
   }
 }
 
-/** The effect and the completion commit together, or neither does. */
+/** The effect, the completion and the next job commit together, or none of them does. */
 async function completeIn(
-  commit: boolean,
+  { commit, next }: Step & { readonly do: "complete in" },
   execution: string,
   ctx: JobContext,
   say: () => void,
@@ -113,10 +117,27 @@ async function completeIn(
       `insert into ${schema}.chaos_effect (job_id, execution) values ($1::text::bigint, $2::text)`,
       [ctx.id, execution],
     );
+    if (next === true) {
+      const tag = `${ORDER}${execution}`;
+      await tx.unsafe(`insert into ${schema}.chaos_order (tag) values ($1::text)`, [tag]);
+      await ctx.jobs.with(tx).enqueue("fast", { tag, ms: 0, steps: [{ do: "return" }] });
+    }
     await ctx.completeIn(tx, { execution });
     return commit;
   });
   say();
+}
+
+/** The committed changes of a thing. */
+async function changesOf(thing: string): Promise<number[]> {
+  const schema = Deno.env.get("CHAOS_SCHEMA")!;
+  let changes: number[] = [];
+  await inTransaction(Deno.env.get("DATABASE_URL")!, async (tx) => {
+    const rows = await tx.unsafe(`select number from ${schema}.chaos_change where thing = $1::text`, [thing]);
+    changes = rows.map((row) => Number(row.number));
+    return true;
+  });
+  return changes;
 }
 
 function never(): Promise<never> {

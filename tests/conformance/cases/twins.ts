@@ -446,6 +446,40 @@ export const twinCases: readonly Case[] = [
     },
   },
   {
+    name: "a twin that was to wait for long takes the due time of the job that makes room for it",
+    async run(stage) {
+      const runtime = stage.build({ kinds: [stage.kind("k", BY_TAG)] });
+      const ghost = await stage.ghost();
+      const tags = ["failed", "snoozed", "released", "lost"];
+      const ids: string[] = [];
+      for (const tag of tags) ids.push(await runtime.enqueue("k", { tag }));
+      const claimed = await ghost.claim(4, 4);
+      assertEquals(claimed.map(({ id }) => id), ids);
+      const request = (tag: string) => ({ kind: "k", args: { tag }, runAt: inAnHour() });
+      const twins = await runtime.enqueueMany(tags.map(request));
+      const [failed, snoozed, released] = claimed;
+      const error = { class: "error", message: "no" } as const;
+      const back = { delayMs: 0, error: null, alone: false };
+      const before = Date.now();
+      const settled = await ghost.store.settle(ghost.id, [
+        { ...back, id: failed!.id, run: failed!.run, to: "retry", delayMs: 60_000, error },
+        { ...back, id: snoozed!.id, run: snoozed!.run, to: "snooze", delayMs: 60_000 },
+        { ...back, id: released!.id, run: released!.run, to: "release" },
+      ]);
+      assertEquals(settled, ["cancelled", "cancelled", "cancelled"]);
+      const { store } = ghost;
+      const rescued = await store.rescue(ghost.id, (await ghost.beatOf(ghost.id))!, { message: "lost" });
+      assertEquals(rescued.cancelled, [ids[3]!]);
+      const inMs = await Promise.all(twins.map(async (id) => {
+        return Date.parse((await runtime.get(id))!.scheduledAt) - before;
+      }));
+      // The clock is the store's, which may be another machine's.
+      const isNear = (ms: number, expected: number) => Math.abs(ms - expected) < 30_000;
+      assert(isNear(inMs[0]!, 60_000) && isNear(inMs[1]!, 60_000), inMs.join());
+      assert(isNear(inMs[2]!, 0) && isNear(inMs[3]!, 0), inMs.join());
+    },
+  },
+  {
     name: "a job of a lost process makes room for a newer twin that waits",
     async run(stage) {
       const runtime = stage.build({ kinds: [stage.kind("k", BY_TAG)] });

@@ -1,0 +1,2 @@
+/** Begins the tags of jobs that belong to an order. */
+export const ORDER = "order of ";
