@@ -30,6 +30,11 @@ export interface ClientOptions {
   readonly onNotify?: (channel: string, payload: string) => void;
   /** Told once when the connection has broken or was ended. */
   readonly onClose?: () => void;
+  /**
+   * Looks at the new session before its first statement, and says whether it has the settings that were asked for. What it
+   * throws fails that statement, and the next one is looked at again.
+   */
+  readonly look?: (client: Client) => Promise<boolean>;
 }
 
 /** How one statement is run. */
@@ -100,12 +105,16 @@ export class Client {
   /** The socket of a cancel request, which has a connection of its own. */
   #cancelSocket: Socket | null = null;
   #cancelling = false;
+  #isOpen = false;
+  #keepsSettings: boolean;
+  #pid: number | null = null;
   readonly #bornMs = performance.now();
   readonly #ageMaxMs: number;
 
   /** Connects nothing yet. */
   constructor(options: ClientOptions) {
     this.#options = options;
+    this.#keepsSettings = options.preparedStatements;
     this.#ageMaxMs = (options.ageMaxMs ?? AGE_MS_MAX) * (0.75 + Math.random() / 2);
     const { url, ssl, sslNegotiation, socket, session } = options.address;
     this.#sql = postgres(url, {
@@ -150,9 +159,27 @@ export class Client {
     return this.#sickness !== "none" || performance.now() - this.#bornMs > this.#ageMaxMs;
   }
 
+  /** Whether its session has the settings that were asked for, its bounds among them. Known once it is open. */
+  get keepsSettings(): boolean {
+    return this.#keepsSettings;
+  }
+
+  /** The number of the session, as whoever is at the other end told it; null before the first answer. */
+  get pid(): number | null {
+    return this.#pid;
+  }
+
   /** Whether it was made before this moment of `performance.now()`. */
   isOlderThan(momentMs: number): boolean {
     return this.#bornMs < momentMs;
+  }
+
+  /** Connects, and looks at the new session. Does nothing when that was done. */
+  async open(): Promise<void> {
+    if (this.#isOpen) return;
+    const { look } = this.#options;
+    if (look !== undefined) this.#keepsSettings = await look(this);
+    this.#isOpen = true;
   }
 
   /**
@@ -162,6 +189,16 @@ export class Client {
    * @throws {DatabaseUnavailableError} the connection broke, or the server did not answer; the outcome is unknown.
    */
   async run(text: string, params: readonly TxParam[], options: RunOptions = {}): Promise<readonly TxRow[]> {
+    await this.open();
+    return await this.runFirst(text, params, options);
+  }
+
+  /** As {@linkcode run}, on a session that was not looked at. */
+  async runFirst(
+    text: string,
+    params: readonly TxParam[],
+    options: RunOptions = {},
+  ): Promise<readonly TxRow[]> {
     if (this.#broken) throw new DatabaseUnavailableError("The connection to the database is broken");
     const bounds = options.bounds ?? this.#options.bounds;
     const begunMs = performance.now();
@@ -175,6 +212,7 @@ export class Client {
       this.#running = query;
       const rows = await Promise.race([query, broke.promise]);
       this.#options.contact?.answered();
+      this.#pid ??= rows.state?.pid ?? null;
       return rows as unknown as readonly TxRow[];
     } catch (error) {
       this.#examine(error, options.alone ?? false);

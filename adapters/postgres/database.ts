@@ -29,7 +29,8 @@ import {
   tighter,
 } from "./session.ts";
 import type { Statements } from "./statements.ts";
-import { checkSessions } from "./session_check.ts";
+import { Route } from "./route.ts";
+import { SessionCheck } from "./session_check.ts";
 import { isRefusedBySession } from "./translate_error.ts";
 
 /** How a database is reached. */
@@ -111,11 +112,12 @@ export class PostgresDatabase implements Database {
   readonly #contact: Contact;
   /** For how long its sessions may do what. */
   readonly bounds: Bounds;
-  /** Whether a transaction pooler is in between. Otherwise its sessions were begun with the bounds. */
+  /** Whether a transaction pooler was said to be in between, so that its sessions say nothing when they begin. */
   readonly isPooled: boolean;
+  readonly #sessions: SessionCheck;
   readonly #statements: Map<string, string> = new Map();
 
-  private constructor(options: PostgresDatabaseOptions, contact: Contact) {
+  private constructor(options: PostgresDatabaseOptions, contact: Contact, route: Route) {
     checkOptions(options);
     this.#contact = contact;
     this.schema = options.schema ?? "millrace";
@@ -132,17 +134,20 @@ export class PostgresDatabase implements Database {
     this.quotedSchema = quoteIdentifier(this.schema);
     this.bounds = boundsOf(options, DEFAULT_BOUNDS);
     this.isPooled = !(options.preparedStatements ?? !address.isPooled);
-    const client: ClientOptions = {
+    this.log = options.log ?? silentLog;
+    const unseen: ClientOptions = {
       address,
       preparedStatements: !this.isPooled,
       connectTimeoutMs,
       session: options.session ?? FRESH_PLANS,
       bounds: this.bounds,
     };
-    this.#pool = new ConnectionPool({ client: { ...client, contact }, size, acquireTimeoutMs });
-    this.log = options.log ?? silentLog;
+    const { quotedSchema, log } = this;
+    this.#sessions = new SessionCheck({ client: unseen, quotedSchema, route, log });
+    const client: ClientOptions = { ...unseen, contact, look: (each) => this.#sessions.look(each) };
+    this.#pool = new ConnectionPool({ client, size, acquireTimeoutMs });
     this.#listener = options.listen === "off" ? null : new Listener({
-      client: { ...client, bounds: tighter(this.bounds, PULSE_BOUNDS) },
+      client: { ...unseen, bounds: tighter(this.bounds, PULSE_BOUNDS) },
       log: this.log,
       notify: (channel, payload) => this.#notifyRaw(channel, payload),
     });
@@ -150,13 +155,22 @@ export class PostgresDatabase implements Database {
   }
 
   /**
-   * Makes a database of a URL. It connects at the first statement. Databases that share a contact, because they are one
-   * and the same, learn of its return from each other.
+   * Makes a database of a URL. It connects at the first statement. Databases that share a contact and a route, because
+   * they are one and the same, learn of its return, and of what is on the way to it, from each other.
    *
    * @throws {InvalidOptionError} an option is out of its range.
    */
-  static connect(options: PostgresDatabaseOptions, contact: Contact = new Contact()): PostgresDatabase {
-    return new PostgresDatabase(options, contact);
+  static connect(
+    options: PostgresDatabaseOptions,
+    contact: Contact = new Contact(),
+    route: Route = new Route(),
+  ): PostgresDatabase {
+    return new PostgresDatabase(options, contact, route);
+  }
+
+  /** Whether its sessions have the settings that they ask for, as far as is known. */
+  get keepsSettings(): boolean {
+    return this.#sessions.keepsSettings;
   }
 
   /**
@@ -264,10 +278,11 @@ export class PostgresDatabase implements Database {
   /**
    * Looks at a session as the role and the pooler give it, and tells of what is tighter than our own bounds.
    *
-   * @throws {SessionSettingsError} behind a pooler, with a default under which statements go wrong.
+   * @throws {SessionSettingsError} a pooler shares its sessions, with settings under which statements go wrong.
+   * @throws {DatabaseSetupError} row level security may hide rows from the role.
    */
   async checkSessions(): Promise<void> {
-    await checkSessions({ database: this, isPooled: this.isPooled, bounds: this.bounds, log: this.log });
+    await this.#sessions.begin(this);
   }
 
   /** Ends all connections; waits at most 5 s for statements that run. Idempotent. */
@@ -311,7 +326,8 @@ export class PostgresDatabase implements Database {
       },
     };
     try {
-      await client.run(this.#begin(options, bounds), [], { bounds });
+      await client.open();
+      await client.run(this.#begin(client, options, bounds), [], { bounds });
       const result = await body(tx);
       open = false;
       // A transaction that failed and whose error was swallowed would be rolled back by this without a word.
@@ -328,10 +344,10 @@ export class PostgresDatabase implements Database {
   }
 
   /** In one message with the bounds that the session does not have already. */
-  #begin(options: TransactionOptions, bounds: Bounds): string {
+  #begin(client: Client, options: TransactionOptions, bounds: Bounds): string {
     const own = boundParameters(this.bounds);
     const wanted = Object.entries(boundParameters(bounds))
-      .filter(([name, value]) => this.isPooled || value !== own[name])
+      .filter(([name, value]) => !client.keepsSettings || value !== own[name])
       .map(([name, value]) => `; set local ${name} = ${value}`);
     return `begin isolation level ${options.isolation ?? "read committed"}${wanted.join("")}`;
   }

@@ -87,6 +87,7 @@ import { storeProgress } from "./progress.ts";
 import { Purger } from "./purge.ts";
 import { Rescuer } from "./rescue.ts";
 import { retryJob } from "./retry.ts";
+import { Route } from "./route.ts";
 import { JOB_STEPS, JOBS_PART } from "./schema.ts";
 import { settle } from "./settle.ts";
 import { sendSignals, SIGNALS_CHANNEL, subscribeSignals } from "./signals.ts";
@@ -167,20 +168,20 @@ export class PostgresStore implements Store {
       throw new InvalidOptionError("the options of a store of type", typeof options, "an object with a url");
     }
     const sizes = divide(options.poolSize ?? POOL_SIZE_DEFAULT);
-    const contact = new Contact();
-    this.database = PostgresDatabase.connect({ ...options, poolSize: sizes.database }, contact);
+    const [contact, route] = [new Contact(), new Route()];
+    this.database = PostgresDatabase.connect({ ...options, poolSize: sizes.database }, contact, route);
     const { bounds } = this.database;
     // Whatever the application allows its own statements: behind a claim wait all others of its queue.
     const workBounds = tighter(bounds, DEFAULT_BOUNDS);
     const beside = (poolSize: number, session: Readonly<Record<string, string>>, bounds: Bounds) =>
-      PostgresDatabase.connect({ ...options, ...bounds, poolSize, session, listen: "off" }, contact);
+      PostgresDatabase.connect({ ...options, ...bounds, poolSize, session, listen: "off" }, contact, route);
     this.#work = beside(sizes.work, STEADY_PLANS, workBounds);
     this.#waiting = sizes.patient === 0
       ? null
       : beside(sizes.patient, STEADY_PLANS, { ...workBounds, lockTimeoutMs: PATIENT_LOCK_MS });
     this.#patient = new PatientStatements({
       database: this.#waiting ?? this.database,
-      isBrief: this.#waiting !== null && !this.database.isPooled,
+      isBrief: () => this.database.keepsSettings && this.#waiting?.keepsSettings === true,
       maxMs: workBounds.lockTimeoutMs,
     });
     // A heartbeat that had to wait for a connection would look like a dead process.
@@ -229,7 +230,8 @@ export class PostgresStore implements Store {
    * sessions are like.
    *
    * @throws {SchemaVersionError} the tables are older, or so much newer that this program can't go on with them.
-   * @throws {SessionSettingsError} behind a pooler, with a default under which statements go wrong.
+   * @throws {SessionSettingsError} a pooler shares its sessions, with settings under which statements go wrong.
+   * @throws {DatabaseSetupError} row level security may hide rows from the role.
    */
   async open(): Promise<void> {
     await this.database.checkMigrated(JOBS_PART, JOB_STEPS);

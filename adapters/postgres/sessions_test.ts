@@ -335,3 +335,45 @@ Deno.test("behind a pooler the role's defaults are looked at: what statements go
       await other.close();
     });
   }));
+
+Deno.test("what a login trigger sets after a session has said what it relies on is set back", async () => {
+  const admin = PostgresDatabase.connect({ url: databaseUrl(), poolSize: 1, listen: "off" });
+  const name = `db_${crypto.randomUUID().slice(0, 8)}`;
+  const [{ version } = { version: 0 }] = await admin.query(
+    "select current_setting('server_version_num')::int as version",
+  );
+  if (Number(version) >= 170_000) {
+    await admin.query(`create database ${name}`);
+    const url = new URL(databaseUrl());
+    url.pathname = `/${name}`;
+    await withDatabase({ url: url.href }, async (database) => {
+      await database.transaction(async (tx) => {
+        await tx.unsafe(
+          `
+          create function greet() returns event_trigger language plpgsql as $$
+          begin
+            set statement_timeout = 0;
+            set default_transaction_isolation = 'serializable';
+          end $$;
+          create event trigger greeting on login execute function greet()`,
+          [],
+        );
+      });
+    });
+    await withDatabase({ url: url.href }, async (database) => {
+      const [row] = await database.query(
+        `select current_setting('statement_timeout') as statement,
+          current_setting('default_transaction_isolation') as isolation`,
+      );
+      // The statement that finds it runs as serializable itself, and no later one.
+      const [later] = await database.query("select current_setting('transaction_isolation') as isolation");
+      assertEquals([row?.statement, row?.isolation, later?.isolation], [
+        "1min",
+        "read committed",
+        "read committed",
+      ]);
+    });
+    await admin.query(`drop database ${name} with (force)`);
+  }
+  await admin.close();
+});
