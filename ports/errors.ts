@@ -456,7 +456,7 @@ export class ConnectionTimeoutError extends Error {
   }
 }
 
-/** The database refused the values of a statement (SQLSTATE class 22 or 23). Nothing was stored. */
+/** The database refused the values of a statement (SQLSTATE class 22, 23 or 54). Nothing was stored. */
 export class RefusedValueError extends Error {
   /** The name of the class. */
   override readonly name = "RefusedValueError";

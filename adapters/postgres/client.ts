@@ -66,6 +66,12 @@ interface DriverInternals {
 
 const END_TIMEOUT_S = 2;
 
+/** The routine that warns when it gives up the wait for a synchronous standby. The commit counts as done then. */
+const WAITS_FOR_STANDBY = "SyncRepWaitForLSN";
+
+/** What drops the statements that a session has prepared. */
+const FORGETS: ReadonlySet<unknown> = new Set(["DEALLOCATE", "DEALLOCATE ALL", "DISCARD ALL"]);
+
 /** The server ends a statement at its bound; so much later the client asks it to, in ms. */
 const CANCEL_AFTER_MS = 1000;
 /** How long the server has for the answer to that, in ms. Then the connection is broken off. */
@@ -108,6 +114,9 @@ export class Client {
   #isOpen = false;
   #keepsSettings: boolean;
   #pid: number | null = null;
+  #keepsPrepared = true;
+  /** The wait for a synchronous standby was given up at the commit of what runs. */
+  #isUnconfirmed = false;
   readonly #bornMs = performance.now();
   readonly #ageMaxMs: number;
 
@@ -128,7 +137,10 @@ export class Client {
       connect_timeout: options.connectTimeoutMs / 1000,
       idle_timeout: 0,
       max_lifetime: null,
-      onnotice: () => {},
+      // The name is the same in every language of the server; the warning has no SQLSTATE of its own.
+      onnotice: ({ routine }: postgres.Notice) => {
+        if (routine === WAITS_FOR_STANDBY) this.#isUnconfirmed = true;
+      },
       onnotify: options.onNotify ?? (() => {}),
       onclose: () => this.#markBroken(),
       // Told while a connection begins, after the driver has taken all listeners off the socket for TLS.
@@ -186,7 +198,8 @@ export class Client {
    * Runs one statement; without parameters the text may hold several.
    *
    * @throws {StatementTimeoutError} the server has ended it at its bound; nothing was done.
-   * @throws {DatabaseUnavailableError} the connection broke, or the server did not answer; the outcome is unknown.
+   * @throws {DatabaseUnavailableError} the connection broke, or the server did not answer; the outcome is unknown. Or it
+   * was committed, and no synchronous standby has confirmed that.
    */
   async run(text: string, params: readonly TxParam[], options: RunOptions = {}): Promise<readonly TxRow[]> {
     await this.open();
@@ -201,6 +214,7 @@ export class Client {
   ): Promise<readonly TxRow[]> {
     if (this.#broken) throw new DatabaseUnavailableError("The connection to the database is broken");
     const bounds = options.bounds ?? this.#options.bounds;
+    this.#isUnconfirmed = false;
     const begunMs = performance.now();
     const broke = Promise.withResolvers<never>();
     this.#failPending.add(broke.reject);
@@ -213,6 +227,8 @@ export class Client {
       const rows = await Promise.race([query, broke.promise]);
       this.#options.contact?.answered();
       this.#pid ??= rows.state?.pid ?? null;
+      if (FORGETS.has(rows.command)) this.#forgetPrepared();
+      if (this.#isUnconfirmed) throw unconfirmed();
       return rows as unknown as readonly TxRow[];
     } catch (error) {
       this.#examine(error, options.alone ?? false);
@@ -249,7 +265,13 @@ export class Client {
     // Without values the simple protocol is used, which takes several statements at once.
     return values.length === 0
       ? this.#sql.unsafe(text)
-      : this.#sql.unsafe(text, values, { prepare: options.prepare ?? false });
+      : this.#sql.unsafe(text, values, { prepare: (options.prepare ?? false) && this.#keepsPrepared });
+  }
+
+  /** The driver would go on to use what it has prepared. */
+  #forgetPrepared(): void {
+    this.#keepsPrepared = false;
+    this.#sickness = "session";
   }
 
   #examine(error: unknown, alone: boolean): void {
@@ -327,6 +349,13 @@ export class Client {
     this.#broken = true;
     this.#options.onClose?.();
   }
+}
+
+function unconfirmed(): DatabaseUnavailableError {
+  return new DatabaseUnavailableError(
+    "The change is committed on the server, but no synchronous standby has confirmed it within the bound, so a " +
+      "fail-over may lose it: look at the standbys in pg_stat_replication, or change synchronous_standby_names",
+  );
 }
 
 function connectTo(target: SocketTarget, turn: number): Socket {

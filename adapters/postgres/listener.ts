@@ -2,6 +2,7 @@ import type { ChannelObserver, ChannelSubscription } from "../../ports/database.
 import type { Log } from "../../ports/log.ts";
 import { Client, type ClientOptions } from "./client.ts";
 import { quoteIdentifier } from "../../ports/identifier.ts";
+import { type NotifyQueue, USAGE } from "./notify_queue.ts";
 
 /** What a listener needs. */
 export interface ListenerOptions {
@@ -9,6 +10,8 @@ export interface ListenerOptions {
   readonly client: ClientOptions;
   /** Sends a notification over another connection. */
   readonly notify: (channel: string, payload: string) => Promise<void>;
+  /** What it finds out about the server's queue of notifications goes there. */
+  readonly notifyQueue: NotifyQueue;
   /** Where it tells of gaps. */
   readonly log: Log;
   /** After how long a connection over which nothing arrived is tried again, in ms. Default a minute. */
@@ -23,7 +26,7 @@ const RETRY_MS_MAX = 5000;
 const PROBE_TIMEOUT_MS = 2000;
 const CHECK_INTERVAL_MS = 15_000;
 
-const CHECK = "select current_setting('transaction_read_only') as read_only";
+const CHECK = `select current_setting('transaction_read_only') as read_only, ${USAGE} as usage`;
 
 /** The mark of the messages that the listener sends to itself. */
 const PROBE = "probe:";
@@ -218,11 +221,13 @@ export class Listener {
 
   /**
    * A listener sends nothing by itself, so a network that swallows packets would never be noticed. Nor would a server
-   * that takes no writes any more: notifications come from where the writes go.
+   * that takes no writes any more: notifications come from where the writes go. And once their queue was full, nothing
+   * but a look at it lets it go on.
    */
   async #checkAlive(client: Client): Promise<void> {
     try {
       const [row] = await client.run(CHECK, []);
+      this.#options.notifyQueue.note(Number(row?.usage), this.#options.log);
       if (row?.read_only === "on" || client.isSpent) await this.#renew(client);
     } catch {
       client.destroy();

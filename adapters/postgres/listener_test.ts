@@ -1,6 +1,7 @@
 import { assertEquals, assertLessOrEqual } from "@std/assert";
 import type { Log } from "../../ports/log.ts";
 import { readConnectionUrl } from "./connection_url.ts";
+import { NotifyQueue } from "./notify_queue.ts";
 import { PostgresDatabase } from "./database.ts";
 import { channelName } from "./identifiers.ts";
 import { Listener } from "./listener.ts";
@@ -127,6 +128,7 @@ Deno.test("a listener whose server takes no writes connects anew until it does, 
   const url = new URL(databaseUrl());
   [url.username, url.password] = [role, "secret"];
   const listener = new Listener({
+    notifyQueue: new NotifyQueue(),
     client: {
       address: readConnectionUrl(url.href),
       preparedStatements: true,
@@ -169,6 +171,7 @@ Deno.test("after a message to itself that did not arrive it tries again, and say
   const database = PostgresDatabase.connect({ url: databaseUrl() });
   let sent = 0;
   const listener = new Listener({
+    notifyQueue: new NotifyQueue(),
     client: {
       address: readConnectionUrl(databaseUrl()),
       preparedStatements: true,

@@ -184,6 +184,31 @@ Deno.test("a statement whose prepared form is gone or is stale works at once", (
     await database.query("drop schema {schema} cascade");
   }));
 
+Deno.test("a transaction whose prepared statements were dropped works, and nothing of it is done twice", () =>
+  withDatabase({ poolSize: 1 }, async (database) => {
+    await database.query("create schema {schema}");
+    await database.query("create table {schema}.t (n int)");
+    const add = (drop?: string) =>
+      database.transaction(async (tx) => {
+        await tx.unsafe("insert into {schema}.t values ($1::int)", [1]);
+        if (drop === undefined) return;
+        await tx.unsafe(drop, []);
+        await tx.unsafe("insert into {schema}.t values ($1::int)", [1]);
+      });
+    await add();
+    await add("deallocate all");
+    await add();
+    await database.transaction(async (tx) => {
+      await tx.unsafe("do $$ begin execute 'deallocate all'; end $$", []);
+    });
+    await add();
+    await database.query("discard all");
+    await add();
+    const [count] = await database.query("select count(*)::int as n from {schema}.t");
+    assertEquals(count, { n: 6 });
+    await database.query("drop schema {schema} cascade");
+  }));
+
 Deno.test("a connection of the greatest age is replaced, and never are there more than the pool may have", async () => {
   const client = {
     address: readConnectionUrl(databaseUrl()),
