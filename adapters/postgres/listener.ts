@@ -1,4 +1,5 @@
 import type { ChannelObserver, ChannelSubscription } from "../../ports/database.ts";
+import { DatabaseSetupError } from "../../ports/errors.ts";
 import type { Log } from "../../ports/log.ts";
 import { Client, type ClientOptions } from "./client.ts";
 import { quoteIdentifier } from "../../ports/identifier.ts";
@@ -117,7 +118,7 @@ export class Listener {
       if (client.broken) return;
       this.#verdict = "works";
     } catch (error) {
-      client.destroy();
+      this.#breakOff(client);
       this.#scheduleRetry(error);
       return;
     } finally {
@@ -140,9 +141,9 @@ export class Listener {
     try {
       await client.run(`listen ${quoteIdentifier(channel)}`, []);
       for (const observer of observers) observer.ready();
-    } catch {
-      // The connection broke: the next one listens to all channels.
-      client.destroy();
+    } catch (error) {
+      // The next one listens to all channels.
+      if (this.#breakOff(client)) this.#scheduleRetry(error);
     }
   }
 
@@ -190,17 +191,26 @@ export class Listener {
   }
 
   #onClose(client: Client): void {
-    if (this.#client !== client || this.#closed) return;
-    this.#client = null;
-    clearInterval(this.#check);
-    this.#scheduleRetry(new Error("the connection broke"));
+    if (this.#breakOff(client)) this.#scheduleRetry(new Error("the connection broke"));
+  }
+
+  /** Gives a connection up. False when that was done before: whoever did it has told the reason. */
+  #breakOff(client: Client): boolean {
+    const isOurs = this.#client === client && !this.#closed;
+    if (isOurs) {
+      this.#client = null;
+      clearInterval(this.#check);
+    }
+    client.destroy();
+    return isOurs;
   }
 
   #scheduleRetry(error: unknown): void {
     if (this.#closed) return;
+    const isRefused = error instanceof DatabaseSetupError;
     if (!this.#gap) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#options.log.warn("listening broke off", {
+      this.#options.log.warn(isRefused ? "listening is not possible" : "listening broke off", {
         reason,
         effect: "work is found by polling until it is back",
       });
@@ -229,8 +239,8 @@ export class Listener {
       const [row] = await client.run(CHECK, []);
       this.#options.notifyQueue.note(Number(row?.usage), this.#options.log);
       if (row?.read_only === "on" || client.isSpent) await this.#renew(client);
-    } catch {
-      client.destroy();
+    } catch (error) {
+      if (this.#breakOff(client)) this.#scheduleRetry(error);
     }
   }
 
