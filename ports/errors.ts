@@ -264,7 +264,8 @@ export class TransactionConflictError extends Error {
 
 /**
  * The database can't be reached, the connection broke, or the server lacks what it needs, such as space on its disk.
- * Whether the statement took effect is unknown.
+ * Whether the statement took effect is unknown. Or it did, and no synchronous standby has confirmed that: the message
+ * says so.
  */
 export class DatabaseUnavailableError extends Error {
   /** The name of the class. */

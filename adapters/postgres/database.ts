@@ -96,10 +96,10 @@ export const POOL_SIZE_DEFAULT: number = 10;
 const END_GRACE_MS = 5000;
 /** Below what PostgreSQL and timers here can hold, with room for the client's own wait. */
 const BOUND_MS_END = 2_000_000_000;
-const EMPTY_NOTIFY_QUEUE = `select ${USAGE}`;
-
 /** The most statements whose text with the schema's name is kept. Ours are fewer. */
 const STATEMENTS_MAX = 500;
+
+const EMPTY_NOTIFY_QUEUE = `select ${USAGE}`;
 
 /** A PostgreSQL database through postgres.js. Connections are made when they are first needed. */
 export class PostgresDatabase implements Database {
@@ -284,7 +284,7 @@ export class PostgresDatabase implements Database {
    * @throws {DatabaseSetupError} row level security may hide rows from the role.
    */
   async checkSessions(): Promise<void> {
-    await this.#sessions.begin(this);
+    await this.#sessions.atStart(this);
   }
 
   /** Ends all connections; waits at most 5 s for statements that run. Idempotent. */
@@ -344,8 +344,8 @@ export class PostgresDatabase implements Database {
         }
       },
     };
+    await client.open();
     try {
-      await client.open();
       await begin();
       const result = await body(tx);
       open = false;

@@ -124,7 +124,7 @@ export class SessionCheck {
    *
    * @throws as {@linkcode look}.
    */
-  async begin(database: Statements): Promise<void> {
+  async atStart(database: Statements): Promise<void> {
     await checkRowSecurity((text, params) => database.query(text, params), this.#options.quotedSchema);
     const names = this.keepsSettings ? [TRANSACTION_BOUND] : [...OWN_BOUNDS, TRANSACTION_BOUND];
     for (const { name, setting } of await database.query(BOUNDS, [arrayLiteral(names)])) {
