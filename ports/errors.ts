@@ -264,7 +264,8 @@ export class TransactionConflictError extends Error {
 
 /**
  * The database can't be reached, the connection broke, or the server lacks what it needs, such as space on its disk.
- * Whether the statement took effect is unknown.
+ * Whether the statement took effect is unknown. Or it did, and no synchronous standby has confirmed that: the message
+ * says so.
  */
 export class DatabaseUnavailableError extends Error {
   /** The name of the class. */
@@ -383,23 +384,43 @@ export class UniqueKeyHeldError extends Error {
   }
 }
 
-/** The role or the pooler gives its sessions a default with which this program would go wrong. */
+/** A setting of a session that is not as it must be. */
+export interface SessionSetting {
+  /** The parameter of PostgreSQL. */
+  readonly parameter: string;
+  /** Its value in the session. */
+  readonly value: string;
+  /** The value that is needed. */
+  readonly expected: string;
+}
+
+/** The role, the database or the pooler gives its sessions settings with which this program would go wrong. */
 export class SessionSettingsError extends Error {
   /** The name of the class. */
   override readonly name = "SessionSettingsError";
-  /** The parameter of PostgreSQL. */
+  /** The first parameter of PostgreSQL that is wrong. */
   readonly parameter: string;
+  /** All that are wrong; at least one. */
+  readonly settings: readonly SessionSetting[];
 
-  /** Names the parameter, its value and what to do. */
-  constructor(parameter: string, value: string, expected: string) {
-    super(
-      `Cannot work through this pooler: its sessions have ${parameter} ${show(value)}, expected ${
-        show(expected)
-      }. ` +
-        `Behind a pooler only the role can say so: alter role ... set ${parameter} = '${expected}', ` +
-        `then reconnect the pooler`,
+  /** Names each parameter, its value, what was expected, and what to do. */
+  constructor(settings: readonly SessionSetting[]) {
+    const found = settings.map(({ parameter, value, expected }) =>
+      `${parameter} ${show(value)}, expected ${show(expected)}`
     );
-    this.parameter = parameter;
+    const remedies = settings.map(({ parameter, expected }) =>
+      `alter role ... set ${parameter} = '${expected}'`
+    );
+    super(
+      `Cannot work through this pooler: its sessions have ${
+        found.join("; ")
+      }. Behind a pooler that shares sessions ` +
+        `or drops what they ask for only the role can say so: ${
+          remedies.join("; ")
+        }; then reconnect the pooler`,
+    );
+    this.parameter = settings[0]!.parameter;
+    this.settings = settings;
   }
 }
 
@@ -436,7 +457,7 @@ export class ConnectionTimeoutError extends Error {
   }
 }
 
-/** The database refused the values of a statement (SQLSTATE class 22 or 23). Nothing was stored. */
+/** The database refused the values of a statement (SQLSTATE class 22, 23 or 54). Nothing was stored. */
 export class RefusedValueError extends Error {
   /** The name of the class. */
   override readonly name = "RefusedValueError";

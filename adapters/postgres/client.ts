@@ -30,6 +30,11 @@ export interface ClientOptions {
   readonly onNotify?: (channel: string, payload: string) => void;
   /** Told once when the connection has broken or was ended. */
   readonly onClose?: () => void;
+  /**
+   * Looks at the new session before its first statement, and says whether it has the settings that were asked for. What it
+   * throws fails that statement, and the next one is looked at again.
+   */
+  readonly look?: (client: Client) => Promise<boolean>;
 }
 
 /** How one statement is run. */
@@ -60,6 +65,12 @@ interface DriverInternals {
 }
 
 const END_TIMEOUT_S = 2;
+
+/** The routine that warns when it gives up the wait for a synchronous standby. The commit counts as done then. */
+const WAITS_FOR_STANDBY = "SyncRepWaitForLSN";
+
+/** What drops the statements that a session has prepared. */
+const FORGETS: ReadonlySet<unknown> = new Set(["DEALLOCATE", "DEALLOCATE ALL", "DISCARD ALL"]);
 
 /** The server ends a statement at its bound; so much later the client asks it to, in ms. */
 const CANCEL_AFTER_MS = 1000;
@@ -100,12 +111,19 @@ export class Client {
   /** The socket of a cancel request, which has a connection of its own. */
   #cancelSocket: Socket | null = null;
   #cancelling = false;
+  #isOpen = false;
+  #keepsSettings: boolean;
+  #pid: number | null = null;
+  #keepsPrepared = true;
+  /** The wait for a synchronous standby was given up at the commit of what runs. */
+  #isUnconfirmed = false;
   readonly #bornMs = performance.now();
   readonly #ageMaxMs: number;
 
   /** Connects nothing yet. */
   constructor(options: ClientOptions) {
     this.#options = options;
+    this.#keepsSettings = options.preparedStatements;
     this.#ageMaxMs = (options.ageMaxMs ?? AGE_MS_MAX) * (0.75 + Math.random() / 2);
     const { url, ssl, sslNegotiation, socket, session } = options.address;
     this.#sql = postgres(url, {
@@ -119,7 +137,10 @@ export class Client {
       connect_timeout: options.connectTimeoutMs / 1000,
       idle_timeout: 0,
       max_lifetime: null,
-      onnotice: () => {},
+      // The name is the same in every language of the server; the warning has no SQLSTATE of its own.
+      onnotice: ({ routine }: postgres.Notice) => {
+        if (routine === WAITS_FOR_STANDBY) this.#isUnconfirmed = true;
+      },
       onnotify: options.onNotify ?? (() => {}),
       onclose: () => this.#markBroken(),
       // Told while a connection begins, after the driver has taken all listeners off the socket for TLS.
@@ -150,20 +171,50 @@ export class Client {
     return this.#sickness !== "none" || performance.now() - this.#bornMs > this.#ageMaxMs;
   }
 
+  /** Whether its session has the settings that were asked for, its bounds among them. Known once it is open. */
+  get keepsSettings(): boolean {
+    return this.#keepsSettings;
+  }
+
+  /** The number of the session, as whoever is at the other end told it; null before the first answer. */
+  get pid(): number | null {
+    return this.#pid;
+  }
+
   /** Whether it was made before this moment of `performance.now()`. */
   isOlderThan(momentMs: number): boolean {
     return this.#bornMs < momentMs;
+  }
+
+  /** Connects, and looks at the new session. Does nothing when that was done. */
+  async open(): Promise<void> {
+    if (this.#isOpen) return;
+    const { look } = this.#options;
+    if (look !== undefined) this.#keepsSettings = await look(this);
+    this.#isOpen = true;
   }
 
   /**
    * Runs one statement; without parameters the text may hold several.
    *
    * @throws {StatementTimeoutError} the server has ended it at its bound; nothing was done.
-   * @throws {DatabaseUnavailableError} the connection broke, or the server did not answer; the outcome is unknown.
+   * @throws {DatabaseUnavailableError} the connection broke, or the server did not answer; the outcome is unknown. Or it
+   * was committed, and no synchronous standby has confirmed that.
    */
   async run(text: string, params: readonly TxParam[], options: RunOptions = {}): Promise<readonly TxRow[]> {
+    await this.open();
+    return await this.runFirst(text, params, options);
+  }
+
+  /** As {@linkcode run}, on a session that was not looked at. */
+  async runFirst(
+    text: string,
+    params: readonly TxParam[],
+    options: RunOptions = {},
+  ): Promise<readonly TxRow[]> {
     if (this.#broken) throw new DatabaseUnavailableError("The connection to the database is broken");
     const bounds = options.bounds ?? this.#options.bounds;
+    this.#isUnconfirmed = false;
     const begunMs = performance.now();
     const broke = Promise.withResolvers<never>();
     this.#failPending.add(broke.reject);
@@ -175,6 +226,9 @@ export class Client {
       this.#running = query;
       const rows = await Promise.race([query, broke.promise]);
       this.#options.contact?.answered();
+      this.#pid ??= rows.state?.pid ?? null;
+      if (FORGETS.has(rows.command)) this.#forgetPrepared();
+      if (this.#isUnconfirmed) throw unconfirmed();
       return rows as unknown as readonly TxRow[];
     } catch (error) {
       this.#examine(error, options.alone ?? false);
@@ -211,7 +265,13 @@ export class Client {
     // Without values the simple protocol is used, which takes several statements at once.
     return values.length === 0
       ? this.#sql.unsafe(text)
-      : this.#sql.unsafe(text, values, { prepare: options.prepare ?? false });
+      : this.#sql.unsafe(text, values, { prepare: (options.prepare ?? false) && this.#keepsPrepared });
+  }
+
+  /** The driver would go on to use what it has prepared. */
+  #forgetPrepared(): void {
+    this.#keepsPrepared = false;
+    this.#sickness = "session";
   }
 
   #examine(error: unknown, alone: boolean): void {
@@ -289,6 +349,13 @@ export class Client {
     this.#broken = true;
     this.#options.onClose?.();
   }
+}
+
+function unconfirmed(): DatabaseUnavailableError {
+  return new DatabaseUnavailableError(
+    "The change is committed on the server, but no synchronous standby has confirmed it within the bound, so a " +
+      "fail-over may lose it: look at the standbys in pg_stat_replication, or change synchronous_standby_names",
+  );
 }
 
 function connectTo(target: SocketTarget, turn: number): Socket {

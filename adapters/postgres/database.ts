@@ -16,7 +16,7 @@ import type { TxParam, TxRow } from "../../ports/tx.ts";
 import type { Client, ClientOptions } from "./client.ts";
 import { ConnectionPool } from "./connection_pool.ts";
 import { readConnectionUrl } from "./connection_url.ts";
-import { Contact } from "./contact.ts";
+import type { Contact } from "./contact.ts";
 import { channelName, checkSchemaName, substitute } from "./identifiers.ts";
 import { Listener } from "./listener.ts";
 import { checkMigrated, migrate, migrateDown, migratedTo } from "./migrate.ts";
@@ -29,8 +29,10 @@ import {
   tighter,
 } from "./session.ts";
 import type { Statements } from "./statements.ts";
-import { checkSessions } from "./session_check.ts";
-import { isRefusedBySession } from "./translate_error.ts";
+import { SessionCheck } from "./session_check.ts";
+import { newShared, type Shared } from "./shared.ts";
+import { type NotifyQueue, USAGE } from "./notify_queue.ts";
+import { isNotifyQueueFull, isRefusedBySession, isStalePlan } from "./translate_error.ts";
 
 /** How a database is reached. */
 export interface PostgresDatabaseOptions {
@@ -97,6 +99,8 @@ const BOUND_MS_END = 2_000_000_000;
 /** The most statements whose text with the schema's name is kept. Ours are fewer. */
 const STATEMENTS_MAX = 500;
 
+const EMPTY_NOTIFY_QUEUE = `select ${USAGE}`;
+
 /** A PostgreSQL database through postgres.js. Connections are made when they are first needed. */
 export class PostgresDatabase implements Database {
   /** The schema that the tables live in, as it was given. */
@@ -109,15 +113,18 @@ export class PostgresDatabase implements Database {
   readonly #pool: ConnectionPool;
   readonly #listener: Listener | null;
   readonly #contact: Contact;
+  readonly #notifyQueue: NotifyQueue;
   /** For how long its sessions may do what. */
   readonly bounds: Bounds;
-  /** Whether a transaction pooler is in between. Otherwise its sessions were begun with the bounds. */
+  /** Whether a transaction pooler was said to be in between, so that its sessions say nothing when they begin. */
   readonly isPooled: boolean;
+  readonly #sessions: SessionCheck;
   readonly #statements: Map<string, string> = new Map();
 
-  private constructor(options: PostgresDatabaseOptions, contact: Contact) {
+  private constructor(options: PostgresDatabaseOptions, { contact, route, notifyQueue }: Shared) {
     checkOptions(options);
     this.#contact = contact;
+    this.#notifyQueue = notifyQueue;
     this.schema = options.schema ?? "millrace";
     checkSchemaName(this.schema);
     const address = readConnectionUrl(options.url);
@@ -132,31 +139,40 @@ export class PostgresDatabase implements Database {
     this.quotedSchema = quoteIdentifier(this.schema);
     this.bounds = boundsOf(options, DEFAULT_BOUNDS);
     this.isPooled = !(options.preparedStatements ?? !address.isPooled);
-    const client: ClientOptions = {
+    this.log = options.log ?? silentLog;
+    const unseen: ClientOptions = {
       address,
       preparedStatements: !this.isPooled,
       connectTimeoutMs,
       session: options.session ?? FRESH_PLANS,
       bounds: this.bounds,
     };
-    this.#pool = new ConnectionPool({ client: { ...client, contact }, size, acquireTimeoutMs });
-    this.log = options.log ?? silentLog;
+    const { quotedSchema, log } = this;
+    this.#sessions = new SessionCheck({ client: unseen, quotedSchema, route, log });
+    const client: ClientOptions = { ...unseen, contact, look: (each) => this.#sessions.look(each) };
+    this.#pool = new ConnectionPool({ client, size, acquireTimeoutMs });
     this.#listener = options.listen === "off" ? null : new Listener({
-      client: { ...client, bounds: tighter(this.bounds, PULSE_BOUNDS) },
-      log: this.log,
+      client: { ...unseen, bounds: tighter(this.bounds, PULSE_BOUNDS) },
+      log,
+      notifyQueue,
       notify: (channel, payload) => this.#notifyRaw(channel, payload),
     });
     contact.onAnswer(() => this.#listener?.retrySoon());
   }
 
   /**
-   * Makes a database of a URL. It connects at the first statement. Databases that share a contact, because they are one
-   * and the same, learn of its return from each other.
+   * Makes a database of a URL. It connects at the first statement. Databases that are one and the same share what they
+   * find out about it.
    *
    * @throws {InvalidOptionError} an option is out of its range.
    */
-  static connect(options: PostgresDatabaseOptions, contact: Contact = new Contact()): PostgresDatabase {
-    return new PostgresDatabase(options, contact);
+  static connect(options: PostgresDatabaseOptions, shared: Shared = newShared()): PostgresDatabase {
+    return new PostgresDatabase(options, shared);
+  }
+
+  /** Whether its sessions have the settings that they ask for, as far as is known. */
+  get keepsSettings(): boolean {
+    return this.#sessions.keepsSettings;
   }
 
   /**
@@ -264,10 +280,11 @@ export class PostgresDatabase implements Database {
   /**
    * Looks at a session as the role and the pooler give it, and tells of what is tighter than our own bounds.
    *
-   * @throws {SessionSettingsError} behind a pooler, with a default under which statements go wrong.
+   * @throws {SessionSettingsError} a pooler shares its sessions, with settings under which statements go wrong.
+   * @throws {DatabaseSetupError} row level security may hide rows from the role.
    */
   async checkSessions(): Promise<void> {
-    await checkSessions({ database: this, isPooled: this.isPooled, bounds: this.bounds, log: this.log });
+    await this.#sessions.atStart(this);
   }
 
   /** Ends all connections; waits at most 5 s for statements that run. Idempotent. */
@@ -293,6 +310,11 @@ export class PostgresDatabase implements Database {
     } catch (error) {
       // Nothing was done, and what refused it is thrown away: after a switch-over all of a pool may be like it.
       if (spent && isRefusedBySession(error)) return await run();
+      // Nor here, and the queue may be full of what all have read.
+      if (isNotifyQueueFull(error)) {
+        await this.#pool.use((client) => this.#emptyNotifyQueue(client));
+        return await run();
+      }
       throw error;
     }
   }
@@ -304,14 +326,27 @@ export class PostgresDatabase implements Database {
     bounds: Bounds,
   ): Promise<T> {
     let open = true;
+    let isUntouched = true;
+    const begin = () => client.run(this.#begin(client, options, bounds), [], { bounds });
     const tx: Transaction = {
-      unsafe: (text, params = []) => {
-        if (!open) return Promise.reject(new Error("Cannot use a transaction that has ended"));
-        return client.run(this.statement(text), params, { prepare: true, bounds });
+      unsafe: async (text, params = []) => {
+        if (!open) throw new Error("Cannot use a transaction that has ended");
+        const isFirst = isUntouched;
+        isUntouched = false;
+        try {
+          return await client.run(this.statement(text), params, { prepare: true, bounds });
+        } catch (error) {
+          // Only what the session had prepared was missing, and nothing was done in the transaction yet.
+          if (!isFirst || !isStalePlan(error)) throw error;
+          await client.run("rollback", []);
+          await begin();
+          return await client.run(this.statement(text), params, { bounds });
+        }
       },
     };
+    await client.open();
     try {
-      await client.run(this.#begin(options, bounds), [], { bounds });
+      await begin();
       const result = await body(tx);
       open = false;
       // A transaction that failed and whose error was swallowed would be rolled back by this without a word.
@@ -323,15 +358,22 @@ export class PostgresDatabase implements Database {
     } catch (error) {
       open = false;
       await client.run("rollback", []).catch(() => client.destroy());
+      if (isNotifyQueueFull(error)) await this.#emptyNotifyQueue(client).catch(() => {});
       throw error;
     }
   }
 
+  /** Takes out of the queue of notifications what can be, which is nothing while a session holds it up. */
+  async #emptyNotifyQueue(client: Client): Promise<void> {
+    this.#notifyQueue.noteFull();
+    await client.run(EMPTY_NOTIFY_QUEUE, []);
+  }
+
   /** In one message with the bounds that the session does not have already. */
-  #begin(options: TransactionOptions, bounds: Bounds): string {
+  #begin(client: Client, options: TransactionOptions, bounds: Bounds): string {
     const own = boundParameters(this.bounds);
     const wanted = Object.entries(boundParameters(bounds))
-      .filter(([name, value]) => this.isPooled || value !== own[name])
+      .filter(([name, value]) => !client.keepsSettings || value !== own[name])
       .map(([name, value]) => `; set local ${name} = ${value}`);
     return `begin isolation level ${options.isolation ?? "read committed"}${wanted.join("")}`;
   }

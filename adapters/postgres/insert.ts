@@ -185,12 +185,12 @@ async function insertBatchIn(
   target: InsertTarget,
   jobs: readonly NewJob[],
 ): Promise<Inserted[]> {
-  if (jobs.some((job) => job.unique)) return await insertUnique(run, target, jobs, true);
+  if (jobs.some((job) => job.unique)) return await insertUnique(run, target, jobs, !target.silent.isMute);
   try {
     return await insertAndWake(run, target, jobs);
   } catch (error) {
     if (!(error instanceof RuledKind)) throw error;
-    return await insertUnique(run, target, jobs, true);
+    return await insertUnique(run, target, jobs, !target.silent.isMute);
   }
 }
 

@@ -1,7 +1,9 @@
 import type { ChannelObserver, ChannelSubscription } from "../../ports/database.ts";
+import { DatabaseSetupError } from "../../ports/errors.ts";
 import type { Log } from "../../ports/log.ts";
 import { Client, type ClientOptions } from "./client.ts";
 import { quoteIdentifier } from "../../ports/identifier.ts";
+import { type NotifyQueue, USAGE } from "./notify_queue.ts";
 
 /** What a listener needs. */
 export interface ListenerOptions {
@@ -9,6 +11,8 @@ export interface ListenerOptions {
   readonly client: ClientOptions;
   /** Sends a notification over another connection. */
   readonly notify: (channel: string, payload: string) => Promise<void>;
+  /** What it finds out about the server's queue of notifications goes there. */
+  readonly notifyQueue: NotifyQueue;
   /** Where it tells of gaps. */
   readonly log: Log;
   /** After how long a connection over which nothing arrived is tried again, in ms. Default a minute. */
@@ -23,7 +27,7 @@ const RETRY_MS_MAX = 5000;
 const PROBE_TIMEOUT_MS = 2000;
 const CHECK_INTERVAL_MS = 15_000;
 
-const CHECK = "select current_setting('transaction_read_only') as read_only";
+const CHECK = `select current_setting('transaction_read_only') as read_only, ${USAGE} as usage`;
 
 /** The mark of the messages that the listener sends to itself. */
 const PROBE = "probe:";
@@ -114,7 +118,7 @@ export class Listener {
       if (client.broken) return;
       this.#verdict = "works";
     } catch (error) {
-      client.destroy();
+      this.#breakOff(client);
       this.#scheduleRetry(error);
       return;
     } finally {
@@ -137,9 +141,9 @@ export class Listener {
     try {
       await client.run(`listen ${quoteIdentifier(channel)}`, []);
       for (const observer of observers) observer.ready();
-    } catch {
-      // The connection broke: the next one listens to all channels.
-      client.destroy();
+    } catch (error) {
+      // The next one listens to all channels.
+      if (this.#breakOff(client)) this.#scheduleRetry(error);
     }
   }
 
@@ -187,17 +191,26 @@ export class Listener {
   }
 
   #onClose(client: Client): void {
-    if (this.#client !== client || this.#closed) return;
-    this.#client = null;
-    clearInterval(this.#check);
-    this.#scheduleRetry(new Error("the connection broke"));
+    if (this.#breakOff(client)) this.#scheduleRetry(new Error("the connection broke"));
+  }
+
+  /** Gives a connection up. False when that was done before: whoever did it has told the reason. */
+  #breakOff(client: Client): boolean {
+    const isOurs = this.#client === client && !this.#closed;
+    if (isOurs) {
+      this.#client = null;
+      clearInterval(this.#check);
+    }
+    client.destroy();
+    return isOurs;
   }
 
   #scheduleRetry(error: unknown): void {
     if (this.#closed) return;
+    const isRefused = error instanceof DatabaseSetupError;
     if (!this.#gap) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#options.log.warn("listening broke off", {
+      this.#options.log.warn(isRefused ? "listening is not possible" : "listening broke off", {
         reason,
         effect: "work is found by polling until it is back",
       });
@@ -218,14 +231,16 @@ export class Listener {
 
   /**
    * A listener sends nothing by itself, so a network that swallows packets would never be noticed. Nor would a server
-   * that takes no writes any more: notifications come from where the writes go.
+   * that takes no writes any more: notifications come from where the writes go. And once their queue was full, nothing
+   * but a look at it lets it go on.
    */
   async #checkAlive(client: Client): Promise<void> {
     try {
       const [row] = await client.run(CHECK, []);
+      this.#options.notifyQueue.note(Number(row?.usage), this.#options.log);
       if (row?.read_only === "on" || client.isSpent) await this.#renew(client);
-    } catch {
-      client.destroy();
+    } catch (error) {
+      if (this.#breakOff(client)) this.#scheduleRetry(error);
     }
   }
 

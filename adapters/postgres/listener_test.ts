@@ -1,6 +1,8 @@
 import { assertEquals, assertLessOrEqual } from "@std/assert";
+import { DatabaseSetupError } from "../../ports/errors.ts";
 import type { Log } from "../../ports/log.ts";
 import { readConnectionUrl } from "./connection_url.ts";
+import { NotifyQueue } from "./notify_queue.ts";
 import { PostgresDatabase } from "./database.ts";
 import { channelName } from "./identifiers.ts";
 import { Listener } from "./listener.ts";
@@ -127,6 +129,7 @@ Deno.test("a listener whose server takes no writes connects anew until it does, 
   const url = new URL(databaseUrl());
   [url.username, url.password] = [role, "secret"];
   const listener = new Listener({
+    notifyQueue: new NotifyQueue(),
     client: {
       address: readConnectionUrl(url.href),
       preparedStatements: true,
@@ -169,6 +172,7 @@ Deno.test("after a message to itself that did not arrive it tries again, and say
   const database = PostgresDatabase.connect({ url: databaseUrl() });
   let sent = 0;
   const listener = new Listener({
+    notifyQueue: new NotifyQueue(),
     client: {
       address: readConnectionUrl(databaseUrl()),
       preparedStatements: true,
@@ -267,3 +271,37 @@ logfile = ${folder}/log
     },
   };
 }
+
+Deno.test("a refused message to itself is told once, with its reason", async () => {
+  const lines: unknown[] = [];
+  const record = (event: string, fields?: Readonly<Record<string, unknown>>) =>
+    void lines.push([event, fields?.reason]);
+  const database = PostgresDatabase.connect({ url: databaseUrl(), listen: "off" });
+  let sent = 0;
+  const listener = new Listener({
+    client: {
+      address: readConnectionUrl(databaseUrl()),
+      preparedStatements: true,
+      connectTimeoutMs: 10_000,
+      session: {},
+      bounds: DEFAULT_BOUNDS,
+    },
+    notifyQueue: new NotifyQueue(),
+    log: { debug: record, info: record, warn: record, error: record },
+    notify: async (channel, payload) => {
+      // As for a role that may not call pg_notify().
+      if (++sent < 3) throw new DatabaseSetupError("42501", "permission denied for function pg_notify");
+      await database.query("select pg_notify($1::text, $2::text)", [channel, payload]);
+    },
+  });
+  try {
+    await listener.subscribe(channelName(freshSchema(), "a"), { message() {}, ready() {} });
+    assertEquals(lines, [["listening is not possible", "permission denied for function pg_notify"]]);
+    await until("it listens", () => listener.listening);
+    assertEquals(lines.slice(1), [["listening again", undefined]]);
+  } finally {
+    await listener.close();
+    await database.close();
+  }
+  assertEquals(lines.length, 2);
+});

@@ -15,7 +15,7 @@ export interface PatientOptions {
   /** Where they are run. */
   readonly database: PostgresDatabase;
   /** Whether the database's own sessions wait for a lock no longer than {@linkcode PATIENT_LOCK_MS}. */
-  readonly isBrief: boolean;
+  readonly isBrief: () => boolean;
   /** How long they wait in all, in ms; 0 is no bound. */
   readonly maxMs: number;
 }
@@ -39,7 +39,7 @@ export class PatientStatements implements Statements {
    */
   query(text: string, params: readonly TxParam[] = []): Promise<readonly TxRow[]> {
     const { database, isBrief } = this.#options;
-    if (!isBrief) return this.transaction(async (tx) => await tx.unsafe(text, [...params]));
+    if (!isBrief()) return this.transaction(async (tx) => await tx.unsafe(text, [...params]));
     return this.#patiently(() => database.query(text, params));
   }
 

@@ -48,7 +48,6 @@ import { findAside } from "./aside.ts";
 import { AWAKE_PAUSE_MS, AwakeMarks } from "./awake.ts";
 import { bringForward } from "./bring_forward.ts";
 import { cancelJob } from "./cancel.ts";
-import { Contact } from "./contact.ts";
 import { Claimer } from "./claim.ts";
 import { completionOf } from "./completion.ts";
 import { countJobs, depthOf, nextDue } from "./counts.ts";
@@ -72,6 +71,7 @@ import { getJob, listJobs, readFinals } from "./inspect.ts";
 import { insertUnique } from "./insert_unique.ts";
 import { lead, resign } from "./leader.ts";
 import { LostClaims } from "./lost_claims.ts";
+import type { NotifyQueue } from "./notify_queue.ts";
 import { PATIENT_LOCK_MS, PatientStatements } from "./patient.ts";
 import {
   declaredPeriodics,
@@ -91,10 +91,11 @@ import { JOB_STEPS, JOBS_PART } from "./schema.ts";
 import { settle } from "./settle.ts";
 import { sendSignals, SIGNALS_CHANNEL, subscribeSignals } from "./signals.ts";
 import { type Bounds, DEFAULT_BOUNDS, LIGHT_WRITES, PULSE_BOUNDS, STEADY_PLANS, tighter } from "./session.ts";
+import { newShared } from "./shared.ts";
 import { SilentQueues } from "./silent_queues.ts";
 import { StartMarks } from "./start_marks.ts";
 import type { Statements } from "./statements.ts";
-import { heldRelation } from "./translate_error.ts";
+import { heldRelation, isNotifyQueueFull } from "./translate_error.ts";
 import { unregister } from "./unregister.ts";
 import { readUpkeep, reportUpkeep } from "./upkeep.ts";
 
@@ -157,6 +158,7 @@ export class PostgresStore implements Store {
   readonly #claimer: Claimer;
   readonly #run: RunStatement;
   readonly #log: Log;
+  readonly #notifyQueue: NotifyQueue;
   readonly #purger: Purger;
   readonly #ids: IdSequence;
   readonly #rescuer: Rescuer;
@@ -167,20 +169,21 @@ export class PostgresStore implements Store {
       throw new InvalidOptionError("the options of a store of type", typeof options, "an object with a url");
     }
     const sizes = divide(options.poolSize ?? POOL_SIZE_DEFAULT);
-    const contact = new Contact();
-    this.database = PostgresDatabase.connect({ ...options, poolSize: sizes.database }, contact);
+    const shared = newShared();
+    this.#notifyQueue = shared.notifyQueue;
+    this.database = PostgresDatabase.connect({ ...options, poolSize: sizes.database }, shared);
     const { bounds } = this.database;
     // Whatever the application allows its own statements: behind a claim wait all others of its queue.
     const workBounds = tighter(bounds, DEFAULT_BOUNDS);
     const beside = (poolSize: number, session: Readonly<Record<string, string>>, bounds: Bounds) =>
-      PostgresDatabase.connect({ ...options, ...bounds, poolSize, session, listen: "off" }, contact);
+      PostgresDatabase.connect({ ...options, ...bounds, poolSize, session, listen: "off" }, shared);
     this.#work = beside(sizes.work, STEADY_PLANS, workBounds);
     this.#waiting = sizes.patient === 0
       ? null
       : beside(sizes.patient, STEADY_PLANS, { ...workBounds, lockTimeoutMs: PATIENT_LOCK_MS });
     this.#patient = new PatientStatements({
       database: this.#waiting ?? this.database,
-      isBrief: this.#waiting !== null && !this.database.isPooled,
+      isBrief: () => this.database.keepsSettings && this.#waiting?.keepsSettings === true,
       maxMs: workBounds.lockTimeoutMs,
     });
     // A heartbeat that had to wait for a connection would look like a dead process.
@@ -192,7 +195,7 @@ export class PostgresStore implements Store {
       quotedSchema,
       statement: (text) => this.database.statement(text),
       channel: channelName(schema, SIGNALS_CHANNEL),
-      silent: new SilentQueues(),
+      silent: new SilentQueues(this.#notifyQueue),
     };
     this.#rescuer = new Rescuer(this.database.within(DEFAULT_BOUNDS.statementTimeoutMs));
     this.#marks = new StartMarks(this.#pulse);
@@ -229,7 +232,8 @@ export class PostgresStore implements Store {
    * sessions are like.
    *
    * @throws {SchemaVersionError} the tables are older, or so much newer that this program can't go on with them.
-   * @throws {SessionSettingsError} behind a pooler, with a default under which statements go wrong.
+   * @throws {SessionSettingsError} a pooler shares its sessions, with settings under which statements go wrong.
+   * @throws {DatabaseSetupError} row level security may hide rows from the role.
    */
   async open(): Promise<void> {
     await this.database.checkMigrated(JOBS_PART, JOB_STEPS);
@@ -246,7 +250,7 @@ export class PostgresStore implements Store {
   /** Writes jobs, all or none, and returns an id for each, in order. */
   async insert(jobs: readonly NewJob[], tx?: Tx): Promise<Inserted[]> {
     if (tx?.isUntrusted === true) {
-      return await insertJobsIn(tx, { ...this.#target, silent: new SilentQueues() }, jobs);
+      return await insertJobsIn(tx, { ...this.#target, silent: new SilentQueues(this.#notifyQueue) }, jobs);
     }
     if (tx !== undefined) return await this.#ids.guardIn(() => insertJobsIn(tx, this.#target, jobs));
     return await this.#ids.guard(() => this.#insert(jobs));
@@ -290,12 +294,22 @@ export class PostgresStore implements Store {
   async insertAndSignal(jobs: readonly NewJob[]): Promise<Inserted[]> {
     return await this.#ids.guard(async () => {
       try {
-        return await insertAndWake(this.#run, this.#target, jobs);
+        return await this.#insertAndWake(jobs);
       } catch (error) {
-        if (!(error instanceof RuledKind)) throw error;
-        return await this.#insertUnique(jobs, true);
+        if (!isNotifyQueueFull(error)) throw error;
+        // What nobody can be told of is found by a poll.
+        return await this.#insert(jobs);
       }
     });
+  }
+
+  async #insertAndWake(jobs: readonly NewJob[]): Promise<Inserted[]> {
+    try {
+      return await insertAndWake(this.#run, this.#target, jobs);
+    } catch (error) {
+      if (!(error instanceof RuledKind)) throw error;
+      return await this.#insertUnique(jobs, !this.#notifyQueue.isFull);
+    }
   }
 
   /** Calls one job off; through the transaction when there is one. */
@@ -303,7 +317,8 @@ export class PostgresStore implements Store {
     if (tx === undefined) {
       return await cancelJob((text, params) => this.#patient.query(text, params), id, null);
     }
-    return await cancelJob(runIn(tx, this.#target), id, this.#target.channel);
+    const channel = this.#notifyQueue.isFull ? null : this.#target.channel;
+    return await cancelJob(runIn(tx, this.#target), id, channel);
   }
 
   /** Takes due jobs of a queue for `owner`. The claims of one queue must not be made at the same time. */

@@ -1,10 +1,41 @@
-import { SessionSettingsError } from "../../ports/errors.ts";
+import { type SessionSetting, SessionSettingsError } from "../../ports/errors.ts";
 import type { Log } from "../../ports/log.ts";
-import type { Bounds } from "./session.ts";
+import type { Client, ClientOptions } from "./client.ts";
+import type { RunStatement } from "./insert.ts";
+import type { Route } from "./route.ts";
+import { checkRowSecurity } from "./row_security.ts";
+import { boundParameters, type Bounds, RELIED_ON } from "./session.ts";
 import { arrayLiteral } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
-const READ = "select name, setting from pg_catalog.pg_settings where name = any($1::text::text[])";
+/**
+ * What of the settings that were asked for the session does not have. The server writes both in the same way; what it
+ * is given for that holds for this statement alone. What can't be set later, or by everybody, is not compared.
+ */
+const LOOK = `
+  select
+    pg_catalog.pg_backend_pid() as pid,
+    (
+      select pg_catalog.json_agg(
+        pg_catalog.json_build_object('parameter', name, 'value', found, 'expected', expected)
+        order by name
+      )::text
+      from (
+        select
+          known.name,
+          pg_catalog.current_setting(known.name) as found,
+          pg_catalog.set_config(known.name, asked.value, true) as expected
+        from unnest($1::text::text[], $2::text::text[]) as asked (name, value)
+        join pg_catalog.pg_settings as known on lower(known.name) = lower(asked.name) and known.context = 'user'
+      ) as each
+      where found is distinct from expected
+    ) as different`;
+
+const SET = `
+  select pg_catalog.set_config(name, value, false)
+  from unnest($1::text::text[], $2::text::text[]) as asked (name, value)`;
+
+const BOUNDS = "select name, setting from pg_catalog.pg_settings where name = any($1::text::text[])";
 
 /** What our statements go wrong without. Behind a pooler no session can say so by itself. */
 const NEEDED: Readonly<Record<string, string>> = {
@@ -13,37 +44,119 @@ const NEEDED: Readonly<Record<string, string>> = {
   array_nulls: "on",
 };
 
+/** A session reads these of its socket, which need not have them. */
+const OF_THE_SOCKET: ReadonlySet<string> = new Set([
+  "tcp_keepalives_idle",
+  "tcp_keepalives_interval",
+  "tcp_keepalives_count",
+]);
+
 /** What ends our statements or sessions earlier than our own bounds, in ms. */
-const BOUNDS = ["statement_timeout", "lock_timeout"];
+const OWN_BOUNDS = ["statement_timeout", "lock_timeout"];
 /** Since PostgreSQL 17, and on no session of ours: older servers refuse a session that names it. */
 const TRANSACTION_BOUND = "transaction_timeout";
 
 /** What a check needs. */
-export interface SessionCheck {
-  /** The connections that are looked at. */
-  readonly database: Statements;
-  /** Whether a pooler is in between, so that our sessions can't state what they rely on. */
-  readonly isPooled: boolean;
-  /** The bounds that we would set. */
-  readonly bounds: Bounds;
-  /** Where it is told what is tighter than they are. */
+export interface SessionCheckOptions {
+  /** How the connections are made, without this check. */
+  readonly client: ClientOptions;
+  /** The schema of the tables, quoted. */
+  readonly quotedSchema: string;
+  /** The way to the server. */
+  readonly route: Route;
+  /** Where it is told what a pooler drops, and what is tighter than our bounds. */
   readonly log: Log;
 }
 
 /**
- * Looks at a session as the role and the pooler give it, once at the start.
- *
- * @throws {SessionSettingsError} behind a pooler, with a default under which statements go wrong.
+ * Compares what a session has with what it was asked for. Poolers may drop what a session says when it begins, roles and
+ * databases have settings of their own, and none of them tells.
  */
-export async function checkSessions({ database, isPooled, bounds, log }: SessionCheck): Promise<void> {
-  const names = isPooled ? [...Object.keys(NEEDED), ...BOUNDS, TRANSACTION_BOUND] : [TRANSACTION_BOUND];
-  const rows = await database.query(READ, [arrayLiteral(names)]);
-  for (const { name, setting } of rows) {
-    const parameter = String(name);
-    const expected = NEEDED[parameter];
-    if (expected === undefined) warnOfBound(parameter, Number(setting), bounds, log);
-    else if (setting !== expected) throw new SessionSettingsError(parameter, String(setting), expected);
+export class SessionCheck {
+  readonly #options: SessionCheckOptions;
+  readonly #asked: Readonly<Record<string, string>>;
+  #isBare = false;
+  #rowsSeen = false;
+
+  constructor(options: SessionCheckOptions) {
+    this.#options = options;
+    const { preparedStatements, bounds, session } = options.client;
+    this.#asked = preparedStatements
+      ? Object.fromEntries(
+        Object.entries({ ...RELIED_ON, ...boundParameters(bounds), ...session })
+          .filter(([name]) => !OF_THE_SOCKET.has(name)),
+      )
+      : NEEDED;
   }
+
+  /** Whether the last session that was looked at has what it was asked for, its bounds among it. */
+  get keepsSettings(): boolean {
+    return this.#options.client.preparedStatements && !this.#isBare;
+  }
+
+  /**
+   * Looks at a new session, and sets what it lacks where it is ours alone. Says whether it has all that was asked for.
+   *
+   * @throws {SessionSettingsError} it is shared, and has settings under which statements go wrong.
+   * @throws {DatabaseSetupError} row level security may hide rows from its role.
+   */
+  async look(client: Client): Promise<boolean> {
+    const run: RunStatement = (text, params) => client.runFirst(text, params);
+    const asked = [arrayLiteral(Object.keys(this.#asked)), arrayLiteral(Object.values(this.#asked))];
+    const [row] = await run(LOOK, asked);
+    const different: SessionSetting[] = JSON.parse(String(row?.different ?? "[]"));
+    if (different.length === 0) this.#isBare = false;
+    else if (await this.#isOurs(client, Number(row?.pid))) {
+      await run(SET, asked);
+      this.#isBare = false;
+    } else {
+      assertUsable(different);
+      this.#isBare = true;
+      this.#tellDropped(different);
+    }
+    if (!this.#rowsSeen) await checkRowSecurity(run, this.#options.quotedSchema);
+    this.#rowsSeen = true;
+    return this.keepsSettings;
+  }
+
+  /**
+   * Looks once more at the start, and tells of bounds that are tighter than ours and that no session of ours can state.
+   *
+   * @throws as {@linkcode look}.
+   */
+  async atStart(database: Statements): Promise<void> {
+    await checkRowSecurity((text, params) => database.query(text, params), this.#options.quotedSchema);
+    const names = this.keepsSettings ? [TRANSACTION_BOUND] : [...OWN_BOUNDS, TRANSACTION_BOUND];
+    for (const { name, setting } of await database.query(BOUNDS, [arrayLiteral(names)])) {
+      warnOfBound(String(name), Number(setting), this.#options.client.bounds, this.#options.log);
+    }
+  }
+
+  /** The server's own number for a session reaches the client only where nothing is in between. */
+  async #isOurs(client: Client, pid: number): Promise<boolean> {
+    const { client: options, route } = this.#options;
+    if (!options.preparedStatements) return false;
+    return client.pid === pid || await route.keepsSessions(options);
+  }
+
+  #tellDropped(different: readonly SessionSetting[]): void {
+    const untold = new Set(this.#options.route.untold(different.map(({ parameter }) => parameter)));
+    const shown = different.filter(({ parameter }) => untold.has(parameter));
+    if (shown.length === 0) return;
+    this.#options.log.warn("a pooler drops the settings of sessions", {
+      settings: shown.map(({ parameter, value, expected }) => `${parameter} = ${value}, expected ${expected}`)
+        .join("; "),
+      effect:
+        "transactions set their bounds themselves, other statements are cancelled by this process; the rest is missing",
+      remedy: "connect to the server itself or let the pooler keep sessions (pool_mode = session), or say " +
+        "preparedStatements: false; what else is named here can be set with alter role ... set",
+    });
+  }
+}
+
+function assertUsable(different: readonly SessionSetting[]): void {
+  const wrong = different.filter(({ parameter }) => Object.hasOwn(NEEDED, parameter));
+  if (wrong.length > 0) throw new SessionSettingsError(wrong);
 }
 
 function warnOfBound(parameter: string, ms: number, bounds: Bounds, log: Log): void {

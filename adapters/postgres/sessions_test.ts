@@ -184,6 +184,31 @@ Deno.test("a statement whose prepared form is gone or is stale works at once", (
     await database.query("drop schema {schema} cascade");
   }));
 
+Deno.test("a transaction whose prepared statements were dropped works, and nothing of it is done twice", () =>
+  withDatabase({ poolSize: 1 }, async (database) => {
+    await database.query("create schema {schema}");
+    await database.query("create table {schema}.t (n int)");
+    const add = (drop?: string) =>
+      database.transaction(async (tx) => {
+        await tx.unsafe("insert into {schema}.t values ($1::int)", [1]);
+        if (drop === undefined) return;
+        await tx.unsafe(drop, []);
+        await tx.unsafe("insert into {schema}.t values ($1::int)", [1]);
+      });
+    await add();
+    await add("deallocate all");
+    await add();
+    await database.transaction(async (tx) => {
+      await tx.unsafe("do $$ begin execute 'deallocate all'; end $$", []);
+    });
+    await add();
+    await database.query("discard all");
+    await add();
+    const [count] = await database.query("select count(*)::int as n from {schema}.t");
+    assertEquals(count, { n: 6 });
+    await database.query("drop schema {schema} cascade");
+  }));
+
 Deno.test("a connection of the greatest age is replaced, and never are there more than the pool may have", async () => {
   const client = {
     address: readConnectionUrl(databaseUrl()),
@@ -335,3 +360,45 @@ Deno.test("behind a pooler the role's defaults are looked at: what statements go
       await other.close();
     });
   }));
+
+Deno.test("what a login trigger sets after a session has said what it relies on is set back", async () => {
+  const admin = PostgresDatabase.connect({ url: databaseUrl(), poolSize: 1, listen: "off" });
+  const name = `db_${crypto.randomUUID().slice(0, 8)}`;
+  const [{ version } = { version: 0 }] = await admin.query(
+    "select current_setting('server_version_num')::int as version",
+  );
+  if (Number(version) >= 170_000) {
+    await admin.query(`create database ${name}`);
+    const url = new URL(databaseUrl());
+    url.pathname = `/${name}`;
+    await withDatabase({ url: url.href }, async (database) => {
+      await database.transaction(async (tx) => {
+        await tx.unsafe(
+          `
+          create function greet() returns event_trigger language plpgsql as $$
+          begin
+            set statement_timeout = 0;
+            set default_transaction_isolation = 'serializable';
+          end $$;
+          create event trigger greeting on login execute function greet()`,
+          [],
+        );
+      });
+    });
+    await withDatabase({ url: url.href }, async (database) => {
+      const [row] = await database.query(
+        `select current_setting('statement_timeout') as statement,
+          current_setting('default_transaction_isolation') as isolation`,
+      );
+      // The statement that finds it runs as serializable itself, and no later one.
+      const [later] = await database.query("select current_setting('transaction_isolation') as isolation");
+      assertEquals([row?.statement, row?.isolation, later?.isolation], [
+        "1min",
+        "read committed",
+        "read committed",
+      ]);
+    });
+    await admin.query(`drop database ${name} with (force)`);
+  }
+  await admin.close();
+});

@@ -1,3 +1,5 @@
+import type { NotifyQueue } from "./notify_queue.ts";
+
 /** How long an answer counts, in ms: less than the first pause of a process that begins to work, or that has withdrawn its mark. */
 const KNOWN_MS = 20;
 
@@ -12,16 +14,27 @@ interface Answer {
 /** For which queues nobody needed to be woken when the database was last asked, and for which somebody did. */
 export class SilentQueues {
   readonly #answers: Map<string, Answer> = new Map();
+  readonly #notifyQueue: Pick<NotifyQueue, "isFull">;
   #distrustedUntil = -Infinity;
+
+  /** Nobody is woken while the server's queue of notifications is full. */
+  constructor(notifyQueue: Pick<NotifyQueue, "isFull">) {
+    this.#notifyQueue = notifyQueue;
+  }
 
   /** Notes an answer. */
   note(queue: string, isSilent: boolean): void {
     this.#answers.set(queue, { isSilent, until: performance.now() + KNOWN_MS });
   }
 
-  /** Whether nobody needs to be woken for a queue, without asking again. */
+  /** Whether nobody can or needs to be woken for a queue, without asking again. */
   has(queue: string): boolean {
-    return this.#answer(queue) === true && !this.distrusted;
+    return this.isMute || (this.#answer(queue) === true && !this.distrusted);
+  }
+
+  /** Whether nobody can be woken at all. */
+  get isMute(): boolean {
+    return this.#notifyQueue.isFull;
   }
 
   /** Whether somebody must be woken for a queue, without asking again. One who need not be is woken in vain at worst. */

@@ -40,7 +40,21 @@ const CERTIFICATE_CODES: ReadonlySet<string> = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ]);
 
-/** What a person can do about errors that no retry mends, by SQLSTATE. */
+/** The routine that refuses a commit when the queue of notifications is full. */
+const NOTIFIES = "PreCommit_Notify";
+
+/** What is said of an error of the server. */
+interface Words {
+  /** What is the matter. */
+  readonly what: string;
+  /** What a person can do. */
+  readonly remedy: string;
+}
+
+/**
+ * What a person can do about errors that no retry mends, by SQLSTATE; where that says too little, also by the routine of
+ * the server, whose name is the same in every language.
+ */
 const REMEDIES: Readonly<Record<string, string>> = {
   "28P01": "check the user and the password in the database URL",
   "28000": "check the user in the database URL and the server's pg_hba.conf",
@@ -48,20 +62,66 @@ const REMEDIES: Readonly<Record<string, string>> = {
   "3F000": "run migrate() or the migrate program first",
   "42P01": "run migrate() or the migrate program (for webhooks with --webhooks) first",
   "42501": "grant the database user the right",
-  "25006": "connect to the primary: this server is a read-only replica or is set to read-only",
-  "53100": "free some space for the server, all goes on by itself then",
-  "53200": "give the server more memory or lower its settings",
-  "53300": "raise the server's max_connections or lower the pools",
-  "58030": "look at the server's disks",
+  "42501 ExecWithCheckOptions":
+    "row level security is active on the table for this role: disable it there, or " +
+    "give the role a policy (using (true) with check (true)) or the attribute BYPASSRLS",
+  "55000": "see what the server says of its state",
+  "55000 CheckCmdReplicaIdentity": "give the table a replica identity, or leave it out of the publication",
+  "XX001":
+    "the server's files are damaged: see its log, check its disks, and restore what is damaged from a backup",
+  "XX002": "an index is damaged: reindex it, and check the server's disks",
 };
 
-/** What the server lacks at the moment, by SQLSTATE: no statement, and no value in it, is to blame. */
-const LACKS: Readonly<Record<string, string>> = {
-  "25006": "The database is read-only",
-  "53100": "The database's disk is full",
-  "53200": "The database is out of memory",
-  "53300": "The database has no connection left",
-  "58030": "The database can't read or write its files",
+const WRAPAROUND: Words = {
+  what: "The database takes no writes, or it would run out of transaction ids",
+  remedy:
+    "end old transactions, prepared ones and unused replication slots, and vacuum the database; all goes on by " +
+    "itself then",
+};
+
+const FILES: Words = {
+  what: "The database can't read or write its files",
+  remedy: "look at the server's disks and its log",
+};
+
+/**
+ * What the server lacks at the moment, by SQLSTATE, and by the routine where that says too little: no statement, and no
+ * value in it, is to blame.
+ */
+const LACKS: Readonly<Record<string, Words>> = {
+  "25006": {
+    what: "The database is read-only",
+    remedy: "connect to the primary: this server is a read-only replica or is set to read-only",
+  },
+  "53000": { what: "The database lacks resources", remedy: "see what the server says" },
+  "53100": {
+    what: "The database's disk is full",
+    remedy: "free some space for the server, all goes on by itself then",
+  },
+  "53200": {
+    what: "The database is out of memory",
+    remedy: "give the server more memory or lower its settings",
+  },
+  "53300": {
+    what: "The database has no connection left",
+    remedy: "raise the server's max_connections or lower the pools",
+  },
+  "53400": {
+    what: "A limit of the database's configuration is reached",
+    remedy: "raise the limit that the server names, such as temp_file_limit",
+  },
+  [`54000 ${NOTIFIES}`]: {
+    what: "The database's queue of notifications is full, and the transaction was rolled back",
+    remedy:
+      "end the session that listens and stands in a transaction (PostgreSQL's log has its pid); all goes on by " +
+      "itself then",
+  },
+  "54000 GetNewTransactionId": WRAPAROUND,
+  "54000 GetNewMultiXactId": WRAPAROUND,
+  "58000": FILES,
+  "58030": FILES,
+  "58P01": FILES,
+  "58P02": FILES,
 };
 
 /** The session has lost a prepared statement, or has one that it should not have, by SQLSTATE. */
@@ -72,6 +132,12 @@ const SERVER_ENDS: ReadonlySet<string> = new Set(["57P01", "57P02", "57P03", "57
 
 /** The server has ended this session: it stood still for too long, by itself or in a transaction. */
 const SESSION_ENDS: ReadonlySet<string> = new Set(["57P05", "25P03", "25P04"]);
+
+/** What the end of a session means where it is not that of the server, by SQLSTATE. */
+const ENDS: Readonly<Record<string, string>> = {
+  "57P04": "The database was dropped",
+  "57P05": "The server has ended the session, for it was idle",
+};
 
 /** How one of our own statements was run. */
 export interface StatementContext {
@@ -89,7 +155,7 @@ export function sickness(error: unknown): "none" | "session" | "server" {
   const code = sqlStateOf(error);
   if (code === null) return "none";
   if (code === "25006" || SERVER_ENDS.has(code)) return "server";
-  return code.startsWith("08") || SESSION_ENDS.has(code) || isStalePlan(error, code) ? "session" : "none";
+  return code.startsWith("08") || SESSION_ENDS.has(code) || isStalePlan(error) ? "session" : "none";
 }
 
 /** Whether an error says that the server takes no writes in this session. */
@@ -103,7 +169,12 @@ export function isReadOnly(error: unknown): boolean {
  */
 export function isRefusedBySession(error: unknown): boolean {
   const code = sqlStateOf(error);
-  return code === "25006" || code === "25P02" || (code !== null && isStalePlan(error, code));
+  return code === "25006" || code === "25P02" || isStalePlan(error);
+}
+
+/** Whether a transaction was rolled back at its commit because the server's queue of notifications is full. */
+export function isNotifyQueueFull(error: unknown): boolean {
+  return sqlStateOf(error) === "54000" && routineOf(driversError(error)) === NOTIFIES;
 }
 
 /**
@@ -115,10 +186,13 @@ export function heldRelation(error: unknown): string | null {
   return typeof where === "string" ? /"([^"]+)"/.exec(where)?.[1] ?? null : null;
 }
 
-function isStalePlan(error: unknown, code: string): boolean {
+/** Whether the session lacked what it had prepared, or the tables have changed since: the statement was not run. */
+export function isStalePlan(error: unknown): boolean {
+  const code = sqlStateOf(error);
+  if (code === null) return false;
   if (STALE_PLANS.has(code)) return true;
   // "cached plan must not change result type". The routine's name is the same in every language of the server.
-  return code === "0A000" && Reflect.get(driversError(error), "routine") === "RevalidateCachedQuery";
+  return code === "0A000" && routineOf(driversError(error)) === "RevalidateCachedQuery";
 }
 
 /**
@@ -146,11 +220,23 @@ export function translateError(error: unknown, context?: StatementContext): Erro
   }
   if (!/^[0-9A-Z]{5}$/.test(code)) return error;
   const text = `${error.message} (SQLSTATE ${code})`;
+  const exactly = `${code} ${routineOf(error)}`;
+  const lack = LACKS[exactly] ?? LACKS[code];
+  if (lack !== undefined) {
+    return new DatabaseUnavailableError(`${lack.what}: ${text}: ${lack.remedy}`, cause);
+  }
   switch (code.slice(0, 2)) {
     case "40":
+      if (code === "40003") {
+        return new DatabaseUnavailableError(
+          `It is not known whether the statement took effect: ${text}`,
+          cause,
+        );
+      }
       return new TransactionConflictError(code, cause);
     case "22":
     case "23":
+    case "54":
       return new RefusedValueError(code, `The database refused a value: ${text}`, cause);
     case "08":
       if (error.message.includes("startup parameter")) {
@@ -170,7 +256,10 @@ export function translateError(error: unknown, context?: StatementContext): Erro
         }
         break;
       }
-      return new DatabaseUnavailableError(`The database is going down or coming up: ${text}`, cause);
+      return new DatabaseUnavailableError(
+        `${ENDS[code] ?? "The database is going down or coming up"}: ${text}`,
+        cause,
+      );
   }
   if (code === "55P03") {
     return new StatementTimeoutError("lock", context?.bounds.lockTimeoutMs ?? null, cause);
@@ -178,12 +267,14 @@ export function translateError(error: unknown, context?: StatementContext): Erro
   if (code === "25P03" || code === "25P04") {
     return new DatabaseUnavailableError(`The server has ended the transaction: ${text}`, cause);
   }
-  const lack = LACKS[code];
-  if (lack !== undefined) return new DatabaseUnavailableError(`${lack}: ${text}: ${REMEDIES[code]}`, cause);
   // Inside a caller's transaction this only says that an earlier statement failed; the text says it well enough.
-  const remedy = REMEDIES[code];
+  const remedy = REMEDIES[exactly] ?? REMEDIES[code];
   if (remedy === undefined) return error;
   return new DatabaseSetupError(code, `The database refused: ${text}: ${remedy}`, cause);
+}
+
+function routineOf(error: Error): unknown {
+  return Reflect.get(error, "routine");
 }
 
 function codeOf(error: Error): string | null {

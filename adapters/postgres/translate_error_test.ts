@@ -48,6 +48,42 @@ Deno.test("a server that lacks space, memory or connections is unavailable, and 
   }
 });
 
+Deno.test("what an operator meets at night: an outage that names its remedy, a fault of the setup, or a value to blame", () => {
+  const of: readonly (readonly [code: string, routine: string | null, expected: unknown, words: RegExp])[] = [
+    ["53000", null, DatabaseUnavailableError, /lacks resources/],
+    ["53400", null, DatabaseUnavailableError, /temp_file_limit/],
+    [
+      "54000",
+      "PreCommit_Notify",
+      DatabaseUnavailableError,
+      /queue of notifications is full.*rolled back.*end the session/,
+    ],
+    ["54000", "GetNewTransactionId", DatabaseUnavailableError, /transaction ids.*vacuum/],
+    ["54000", "GetNewMultiXactId", DatabaseUnavailableError, /transaction ids.*vacuum/],
+    ["54000", "index_form_tuple", RefusedValueError, /refused a value/],
+    ["54001", "check_stack_depth", RefusedValueError, /refused a value/],
+    ["55000", "CheckCmdReplicaIdentity", DatabaseSetupError, /replica identity.*publication/],
+    ["55000", null, DatabaseSetupError, /state/],
+    ["57P04", null, DatabaseUnavailableError, /was dropped/],
+    ["57P05", null, DatabaseUnavailableError, /was idle/],
+    ["58000", null, DatabaseUnavailableError, /disks/],
+    ["58P01", null, DatabaseUnavailableError, /disks/],
+    ["58P02", null, DatabaseUnavailableError, /disks/],
+    ["40003", null, DatabaseUnavailableError, /not known/],
+    ["42501", "ExecWithCheckOptions", DatabaseSetupError, /row level security.*BYPASSRLS/],
+    ["XX001", null, DatabaseSetupError, /damaged.*backup/],
+    ["XX002", null, DatabaseSetupError, /reindex/],
+  ];
+  for (const [code, routine, expected, words] of of) {
+    const cause = Object.assign(failure(code, "its words"), routine === null ? {} : { routine });
+    const error = translateError(cause);
+    assertStrictEquals(error.constructor, expected, code);
+    assertMatch(error.message, words);
+    assertStringIncludes(error.message, `its words (SQLSTATE ${code})`);
+    assertStrictEquals(error.cause, cause);
+  }
+});
+
 Deno.test("what no retry mends keeps its text, says what to do, and keeps its cause", () => {
   for (const code of ["28P01", "28000", "3D000", "3F000", "42501", "42P01"]) {
     const cause = failure(code, "the server's words");
