@@ -40,6 +40,8 @@ const ALWAYS_BEGIN = 2;
 const HOLD_MS = 500;
 /** The second claim of a lane that begins, or goes on, in ms; each next one comes after twice the pause. */
 const LOOK_AGAIN_MS = 25;
+/** The first and the longest pause after a claim that failed, in ms. */
+const REST_MS = { first: 100, longest: 1000 };
 /** With so many ends not written, no more is claimed. */
 const BACKLOG_MAX = 5000;
 
@@ -138,6 +140,7 @@ export class Lane implements SuspectsOwner {
     });
     this.#claims = new Ticker({
       everyMs: options.settings.pollMs,
+      restMs: REST_MS,
       run: () => claiming.run(() => this.#claimAll()),
       onError: () => {
         this.#promised = 0;
@@ -155,6 +158,12 @@ export class Lane implements SuspectsOwner {
   wake(): void {
     this.#pump();
     this.#claims.wake();
+  }
+
+  /** The store may answer again: a claim that failed is made again at once. */
+  retry(): void {
+    this.wake();
+    this.#claims.retry();
   }
 
   /** Jobs of a kind may lie aside. */
