@@ -55,6 +55,13 @@ export interface Store {
   claim(request: ClaimRequest): Promise<Claimed[]>;
 
   /**
+   * Why jobs of a queue can't be claimed by themselves, so that claims are made around them, as one fault: another object after
+   * each refusal; null when there are none. The store tries each again after pauses, and names it in the log. Absent: none is
+   * ever refused.
+   */
+  claimFault?(queue: string): Error | null;
+
+  /**
    * In how many ms the next job of a queue falls due that is not due yet; null when there is none. Sooner when the store
    * wants the queue to be claimed from sooner.
    */

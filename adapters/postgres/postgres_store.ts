@@ -197,13 +197,14 @@ export class PostgresStore implements Store {
     this.#rescuer = new Rescuer(this.database.within(DEFAULT_BOUNDS.statementTimeoutMs));
     this.#marks = new StartMarks(this.#pulse);
     this.#lost = new LostClaims(this.#work);
-    this.#claimer = new Claimer(
-      this.#work,
-      this.#marks,
-      this.#lost,
-      new AwakeMarks(this.#pulse, this.#target.channel),
-    );
     this.#log = guardLog(options.log ?? silentLog);
+    this.#claimer = new Claimer({
+      database: this.#work,
+      marks: this.#marks,
+      lost: this.#lost,
+      awake: new AwakeMarks(this.#pulse, this.#target.channel),
+      log: this.#log,
+    });
     this.#purger = new Purger(this.#upkeep, this.#log);
     this.#ids = new IdSequence(this.database, this.#log);
     this.#run = (text, params) => this.#work.query(text, params);
@@ -311,6 +312,11 @@ export class PostgresStore implements Store {
     return await this.#claimer.claim(request);
   }
 
+  /** Why jobs of a queue can't be claimed that claims are made around. */
+  claimFault(queue: string): Error | null {
+    return this.#claimer.faultOf(queue);
+  }
+
   /** In how many ms the next job of a queue falls due, or the queue should be looked through once more. */
   async nextDue(queue: string): Promise<number | null> {
     const awakeMs = this.#claimer.awakeMs(queue);
@@ -318,7 +324,8 @@ export class PostgresStore implements Store {
     if (awakeMs !== null && awakeMs <= AWAKE_PAUSE_MS) return awakeMs;
     const dueMs = await nextDue(this.#work, queue, this.#claimer.sinceClaimMs(queue));
     const lookMs = this.#claimer.lookDueMs(queue);
-    const soonest = Math.min(dueMs ?? Infinity, lookMs ?? Infinity, awakeMs ?? Infinity);
+    const refusedMs = this.#claimer.refusedDueMs(queue);
+    const soonest = Math.min(...[dueMs, lookMs, awakeMs, refusedMs].map((ms) => ms ?? Infinity));
     return soonest === Infinity ? null : soonest;
   }
 
