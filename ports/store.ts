@@ -203,8 +203,8 @@ export interface Store {
   retry(id: JobId): Promise<string>;
 
   /**
-   * Makes jobs that wait due now, but for those that were put aside or that somebody holds. Returns the queue of each that it
-   * changed.
+   * Makes jobs that wait due now, but for those that were put aside, that somebody holds or whose change the store refuses.
+   * Returns the queue of each that it changed.
    */
   bringForward(ids: readonly JobId[]): Promise<string[]>;
 

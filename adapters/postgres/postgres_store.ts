@@ -195,9 +195,9 @@ export class PostgresStore implements Store {
       silent: new SilentQueues(),
     };
     this.#rescuer = new Rescuer(this.database.within(DEFAULT_BOUNDS.statementTimeoutMs));
-    this.#marks = new StartMarks(this.#pulse);
-    this.#lost = new LostClaims(this.#work);
     this.#log = guardLog(options.log ?? silentLog);
+    this.#marks = new StartMarks(this.#pulse);
+    this.#lost = new LostClaims(this.#work, this.#log);
     this.#claimer = new Claimer({
       database: this.#work,
       marks: this.#marks,
