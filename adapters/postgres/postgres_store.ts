@@ -50,6 +50,7 @@ import { bringForward } from "./bring_forward.ts";
 import { cancelJob } from "./cancel.ts";
 import { Contact } from "./contact.ts";
 import { Claimer } from "./claim.ts";
+import { warnOfLimits } from "./connection_limits.ts";
 import { completionOf } from "./completion.ts";
 import { countJobs, depthOf, nextDue } from "./counts.ts";
 import { POOL_SIZE_DEFAULT, PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
@@ -160,13 +161,17 @@ export class PostgresStore implements Store {
   readonly #purger: Purger;
   readonly #ids: IdSequence;
   readonly #rescuer: Rescuer;
+  /** How many connections there may be, the listener's included. */
+  readonly #connections: number;
 
   /** Use {@linkcode createPostgresStore}. */
   constructor(options: PostgresStoreOptions) {
     if (typeof options !== "object" || options === null) {
       throw new InvalidOptionError("the options of a store of type", typeof options, "an object with a url");
     }
-    const sizes = divide(options.poolSize ?? POOL_SIZE_DEFAULT);
+    const poolSize = options.poolSize ?? POOL_SIZE_DEFAULT;
+    const sizes = divide(poolSize);
+    this.#connections = options.listen === "off" ? poolSize - 1 : poolSize;
     const contact = new Contact();
     this.database = PostgresDatabase.connect({ ...options, poolSize: sizes.database }, contact);
     const { bounds } = this.database;
@@ -236,6 +241,8 @@ export class PostgresStore implements Store {
     await this.database.checkMigrated(JOBS_PART, JOB_STEPS);
     await this.#ids.mend();
     await this.database.checkSessions();
+    if (this.database.isPooled) return;
+    await warnOfLimits({ database: this.database, connections: this.#connections, log: this.#log });
   }
 
   /** Ends all connections. Idempotent. */

@@ -64,6 +64,12 @@ const LACKS: Readonly<Record<string, string>> = {
   "58030": "The database can't read or write its files",
 };
 
+/** Which limit bites where no connection is left, by the server's routine: its words are in its own language. */
+const CONNECTION_LIMITS: Readonly<Record<string, string>> = {
+  InitializeSessionUserId: "raise the role's limit (alter role ... connection limit ...) or lower the pools",
+  CheckMyDatabase: "raise the database's limit (alter database ... connection limit ...) or lower the pools",
+};
+
 /** The session has lost a prepared statement, or has one that it should not have, by SQLSTATE. */
 const STALE_PLANS: ReadonlySet<string> = new Set(["26000", "42P05"]);
 
@@ -179,7 +185,10 @@ export function translateError(error: unknown, context?: StatementContext): Erro
     return new DatabaseUnavailableError(`The server has ended the transaction: ${text}`, cause);
   }
   const lack = LACKS[code];
-  if (lack !== undefined) return new DatabaseUnavailableError(`${lack}: ${text}: ${REMEDIES[code]}`, cause);
+  if (lack !== undefined) {
+    const limit = code === "53300" ? CONNECTION_LIMITS[String(Reflect.get(error, "routine"))] : undefined;
+    return new DatabaseUnavailableError(`${lack}: ${text}: ${limit ?? REMEDIES[code]}`, cause);
+  }
   // Inside a caller's transaction this only says that an earlier statement failed; the text says it well enough.
   const remedy = REMEDIES[code];
   if (remedy === undefined) return error;
