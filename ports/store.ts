@@ -638,13 +638,13 @@ export interface Finals {
 
 /**
  * A job that is not there. A transaction that is open may still bring it. Transactions are numbered: each one that was open
- * at this look has a number below `next`, and all below `oldest` have ended. So a job is gone when it is missing at a look
- * whose `oldest` has reached the `next` of an earlier look, or of the same.
+ * at this look has a number below `next`, and none below `oldest` can bring a job any more: it has ended, or writes no jobs. So a
+ * job is gone when it is missing at a look whose `oldest` has reached the `next` of an earlier look, or of the same.
  */
 export interface Missing {
   /** The job. */
   readonly id: JobId;
-  /** The number of the oldest open transaction; `next` when there is none. */
+  /** The number of the oldest open transaction that may bring it; `next` or more when there is none. */
   readonly oldest: number;
   /** The number that the next transaction gets. */
   readonly next: number;
