@@ -34,7 +34,7 @@ Deno.test("where the role may have fewer connections than the pool, callers wait
         (_, n) =>
           n % 2 === 0
             ? database.query("select pg_sleep(0.01)")
-            : database.transaction((tx) => tx.unsafe("select pg_sleep(0.01)")),
+            : database.transaction(async (tx) => await tx.unsafe("select pg_sleep(0.01)", [])),
       );
       await Promise.all([database.query("select 1").then(() => Promise.all(work)), ...work]);
       const [row] = await admin.query(
@@ -54,7 +54,7 @@ Deno.test("where none is left and there is none to wait for, the error names the
     const second = PostgresDatabase.connect({ url, poolSize: 1, listen: "off" });
     try {
       const holding = first.transaction(async (tx) => {
-        await tx.unsafe("select 1");
+        await tx.unsafe("select 1", []);
         held.open();
         await letGo.opened;
       });

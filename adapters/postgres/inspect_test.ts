@@ -108,9 +108,9 @@ Deno.test("of open transactions only one that has written a job keeps a missing 
       await store.database.query("create table {schema}.other (n int)");
       // Of another database, and of another table of this one.
       await other.transaction(async (foreign) => {
-        await foreign.unsafe("select pg_current_xact_id()::text");
+        await foreign.unsafe("select pg_current_xact_id()::text", []);
         await store.database.transaction(async (tx) => {
-          await tx.unsafe("insert into {schema}.other values (1)");
+          await tx.unsafe("insert into {schema}.other values (1)", []);
           assert(await isGone());
           const [inserted] = await store.insert([newJob()], tx);
           assert(!await isGone());
