@@ -55,6 +55,13 @@ export interface Store {
   claim(request: ClaimRequest): Promise<Claimed[]>;
 
   /**
+   * Why jobs of a queue can't be claimed by themselves, so that claims are made around them, as one fault: another object after
+   * each refusal; null when there are none. The store tries each again after pauses, and names it in the log. Absent: none is
+   * ever refused.
+   */
+  claimFault?(queue: string): Error | null;
+
+  /**
    * In how many ms the next job of a queue falls due that is not due yet; null when there is none. Sooner when the store
    * wants the queue to be claimed from sooner.
    */
@@ -196,8 +203,8 @@ export interface Store {
   retry(id: JobId): Promise<string>;
 
   /**
-   * Makes jobs that wait due now, but for those that were put aside or that somebody holds. Returns the queue of each that it
-   * changed.
+   * Makes jobs that wait due now, but for those that were put aside, that somebody holds or whose change the store refuses.
+   * Returns the queue of each that it changed.
    */
   bringForward(ids: readonly JobId[]): Promise<string[]>;
 
@@ -631,13 +638,13 @@ export interface Finals {
 
 /**
  * A job that is not there. A transaction that is open may still bring it. Transactions are numbered: each one that was open
- * at this look has a number below `next`, and all below `oldest` have ended. So a job is gone when it is missing at a look
- * whose `oldest` has reached the `next` of an earlier look, or of the same.
+ * at this look has a number below `next`, and none below `oldest` can bring a job any more: it has ended, or writes no jobs. So a
+ * job is gone when it is missing at a look whose `oldest` has reached the `next` of an earlier look, or of the same.
  */
 export interface Missing {
   /** The job. */
   readonly id: JobId;
-  /** The number of the oldest open transaction; `next` when there is none. */
+  /** The number of the oldest open transaction that may bring it; `next` or more when there is none. */
   readonly oldest: number;
   /** The number that the next transaction gets. */
   readonly next: number;

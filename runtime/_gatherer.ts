@@ -1,5 +1,5 @@
 import type { Inserted, NewJob, Store } from "../ports/mod.ts";
-import { isRefusal } from "./_outage.ts";
+import { isRefusal } from "../ports/outage.ts";
 
 /** The most rows of one insert. */
 const ROWS_MAX = 1000;

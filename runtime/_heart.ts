@@ -13,7 +13,7 @@ import {
   type Upkeep,
   type UpkeepTask,
 } from "../ports/mod.ts";
-import { isOutage } from "./_outage.ts";
+import { isOutage } from "../ports/outage.ts";
 import { Ticker } from "./_ticker.ts";
 
 /** What is said about one lost process is said again after so long, in ms, and of so many it is remembered. */

@@ -11,6 +11,7 @@ import {
   type Settlement,
   type Store,
   type Upkeep,
+  type UpkeepTask,
 } from "../ports/mod.ts";
 import { Beside } from "./_beside.ts";
 import { GivenBack } from "./_given_back.ts";
@@ -40,6 +41,8 @@ const ALWAYS_BEGIN = 2;
 const HOLD_MS = 500;
 /** The second claim of a lane that begins, or goes on, in ms; each next one comes after twice the pause. */
 const LOOK_AGAIN_MS = 25;
+/** The first and the longest pause after a claim that failed, in ms. */
+const REST_MS = { first: 100, longest: 1000 };
 /** With so many ends not written, no more is claimed. */
 const BACKLOG_MAX = 5000;
 
@@ -96,6 +99,9 @@ export interface LaneOptions {
 export class Lane implements SuspectsOwner {
   readonly #options: LaneOptions;
   readonly #claims: Ticker;
+  readonly #claimingRefused: UpkeepTask;
+  /** Why some jobs can't be claimed. */
+  #fault: Error | null = null;
   readonly #rate = new Rate();
   readonly #running = new Set<Running>();
   /** Those of them that hold no slot any more. */
@@ -136,8 +142,15 @@ export class Lane implements SuspectsOwner {
       failing: "claim failed, trying again",
       fields: { queue: options.queue.name },
     });
+    this.#claimingRefused = options.upkeep.task(`claim refused jobs from ${options.queue.name}`, {
+      everyMs: Infinity,
+      scope: "process",
+      failing: "the claim of a job is refused",
+      fields: { queue: options.queue.name },
+    });
     this.#claims = new Ticker({
       everyMs: options.settings.pollMs,
+      restMs: REST_MS,
       run: () => claiming.run(() => this.#claimAll()),
       onError: () => {
         this.#promised = 0;
@@ -155,6 +168,12 @@ export class Lane implements SuspectsOwner {
   wake(): void {
     this.#pump();
     this.#claims.wake();
+  }
+
+  /** The store may answer again: a claim that failed is made again at once. */
+  retry(): void {
+    this.wake();
+    this.#claims.retry();
   }
 
   /** Jobs of a kind may lie aside. */
@@ -275,6 +294,7 @@ export class Lane implements SuspectsOwner {
       const by = owner();
       const jobs = await this.#claim({ owner: by, queue: queue.name, limit, free });
       this.#promised = 0;
+      this.#noteRefused(store.claimFault?.(queue.name) ?? null);
       // Between claim and answer this process may have been taken for dead: then these are no longer its own.
       if (by !== owner()) continue;
       this.#more = jobs.length >= limit;
@@ -283,6 +303,13 @@ export class Lane implements SuspectsOwner {
       if (this.#more || this.#aside.size > 0) continue;
       return Math.min(await store.nextDue(queue.name) ?? Infinity, this.#lookAgainMs());
     }
+  }
+
+  #noteRefused(fault: Error | null): void {
+    if (fault === this.#fault) return;
+    this.#fault = fault;
+    if (fault === null) this.#claimingRefused.succeeded();
+    else this.#claimingRefused.failed(fault, { told: true });
   }
 
   /**

@@ -167,7 +167,7 @@ export class Processing {
     this.#leader.retry();
     this.#ticks.retry();
     this.#purges.retry();
-    this.wakeAll();
+    this.#eachLane((lane) => lane.retry());
   }
 
   /** There is something to claim in a queue: the other processes are told, here the lane is woken without a detour. */

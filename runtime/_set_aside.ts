@@ -1,4 +1,5 @@
 import { errorText, type Log, sqlStateOf } from "../ports/mod.ts";
+import { LineAllowance } from "../ports/line_allowance.ts";
 import type { Timer } from "./_timer.ts";
 
 const FIRST_MS = 1000;
@@ -41,9 +42,7 @@ export class SetAside<T> {
   #timer: Timer | undefined;
   #timerAt = Infinity;
   #trying: Promise<void> | undefined;
-  /** When the lines that were written will have had their share of time. */
-  #saidUntil = -Infinity;
-  #unsaid = 0;
+  readonly #lines = new LineAllowance(SAY_BURST, SAY_EVERY_MS);
   #stopped = false;
 
   /** Holds nothing yet. */
@@ -131,20 +130,16 @@ export class SetAside<T> {
   #say(entry: Entry<T>, error: unknown): void {
     const now = performance.now();
     if (now - entry.saidAt < SAY_AGAIN_MS) return;
-    if (this.#saidUntil - (SAY_BURST - 1) * SAY_EVERY_MS > now) {
-      this.#unsaid++;
-      return;
-    }
+    const notLogged = this.#lines.take();
+    if (notLogged === null) return;
     this.#options.log.error("the database refuses the end of a run, it is tried again and the others go on", {
       ...this.#options.refOf(entry.value),
       sqlState: sqlStateOf(error) ?? "none",
       inMs: entry.pauseMs,
       refused: this.#entries.size,
-      notLogged: this.#unsaid,
+      notLogged,
       error: errorText(error),
     });
     entry.saidAt = now;
-    this.#saidUntil = Math.max(this.#saidUntil, now) + SAY_EVERY_MS;
-    this.#unsaid = 0;
   }
 }

@@ -9,7 +9,7 @@ import {
 } from "../ports/mod.ts";
 import { refusesText } from "../ports/refused_text.ts";
 import { levelOf } from "./_level_of.ts";
-import { isOfOthers, isOutage, tookTooLong } from "./_outage.ts";
+import { isOfOthers, isOutage, tookTooLong } from "../ports/outage.ts";
 import { asciiSettlement } from "./_refused_text.ts";
 import { SetAside } from "./_set_aside.ts";
 import type { Timer } from "./_timer.ts";

@@ -9,7 +9,7 @@ import type {
   TickPlace,
 } from "../ports/mod.ts";
 import { inHalves, isOutage as isOfTheMoment } from "../ports/in_halves.ts";
-import { isOfOthers, isOutage } from "./_outage.ts";
+import { isOfOthers, isOutage } from "../ports/outage.ts";
 import { type Declaration, isAhead, isSameSpec, planOf } from "./_periodic_plan.ts";
 import { Refusals } from "./_refusals.ts";
 import { dueTick } from "./_ticks.ts";

@@ -6,6 +6,12 @@ export interface TickerOptions {
   readonly everyMs: number;
   /** The longest pause after a run that failed, in ms. Default the same. */
   readonly retryMs?: number;
+  /**
+   * The first and the longest pause after a run that failed, in ms; in between it doubles. Nobody who wakes it cuts it short:
+   * work that fails at once must not be done again as fast as it is asked for. Default: {@linkcode TickerOptions.retryMs}, and
+   * whoever wakes it does.
+   */
+  readonly restMs?: { readonly first: number; readonly longest: number };
   /** Told when a run fails, and whether the one before had failed too. */
   readonly onError?: (error: unknown, again: boolean) => void;
 }
@@ -16,6 +22,10 @@ export class Ticker {
   #stopping = false;
   #woken = false;
   #failed = false;
+  /** The pause after the last run that failed; 0 after one that did not. */
+  #restMs = 0;
+  /** Whether nobody who wakes it cuts that short. */
+  #resting = false;
   #wake: (() => void) | undefined;
   #loop: Promise<void> | undefined;
 
@@ -28,20 +38,23 @@ export class Ticker {
     this.#loop ??= this.#repeat();
   }
 
-  /** Cuts the present pause short. */
+  /** Cuts the present pause short, unless it is a rest after a failure. */
   wake(): void {
     this.#woken = true;
-    this.#wake?.();
+    if (!this.#resting) this.#wake?.();
   }
 
   /** What made a run fail may be over: one that failed is made again at once. */
   retry(): void {
-    if (this.#failed) this.wake();
+    if (!this.#failed) return;
+    this.#resting = false;
+    this.wake();
   }
 
   /** Ends after the present run. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#resting = false;
     this.wake();
     await this.#loop;
   }
@@ -50,15 +63,22 @@ export class Ticker {
     while (!this.#stopping) {
       this.#woken = false;
       let pauseMs = this.#options.everyMs;
+      this.#resting = false;
       try {
         pauseMs = Math.min(pauseMs, await this.#options.run() ?? pauseMs);
         this.#failed = false;
+        this.#restMs = 0;
       } catch (error) {
         pauseMs = Math.min(pauseMs, this.#options.retryMs ?? pauseMs);
         this.#options.onError?.(error, this.#failed);
         this.#failed = true;
+        const { restMs } = this.#options;
+        if (restMs !== undefined && !this.#stopping) {
+          this.#resting = true;
+          pauseMs = this.#restMs = Math.min(Math.max(this.#restMs * 2, restMs.first), restMs.longest);
+        }
       }
-      if (this.#stopping || this.#woken) continue;
+      if (this.#stopping || (this.#woken && !this.#resting)) continue;
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, Math.max(pauseMs, 1));
         this.#wake = () => {

@@ -1,3 +1,4 @@
+import { inHalves } from "../../ports/in_halves.ts";
 import type { JobId } from "../../ports/job.ts";
 import { arrayLiteral, isJobId } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
@@ -19,8 +20,18 @@ const BRING_FORWARD = `
   where job.id = waits.id
   returning job.queue`;
 
-/** Makes jobs that wait due now. Returns the queue of each. */
+/**
+ * Makes jobs that wait due now. Returns the queue of each. One whose change the database refuses comes at its own time too.
+ *
+ * @throws every change was refused.
+ */
 export async function bringForward(database: Statements, ids: readonly JobId[]): Promise<string[]> {
-  const rows = await database.query(BRING_FORWARD, [arrayLiteral(ids.filter(isJobId))]);
-  return rows.map((row) => String(row.queue));
+  const queues: string[] = [];
+  const { done, refused } = await inHalves(ids.filter(isJobId), async (part) => {
+    const rows = await database.query(BRING_FORWARD, [arrayLiteral(part)]);
+    queues.push(...rows.map((row) => String(row.queue)));
+    return part.length;
+  });
+  if (done === 0 && refused.length > 0) throw refused[0]!.error;
+  return queues;
 }

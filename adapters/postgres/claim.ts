@@ -1,157 +1,92 @@
 import { DatabaseUnavailableError } from "../../ports/errors.ts";
+import type { Log } from "../../ports/log.ts";
+import { isRefusal } from "../../ports/outage.ts";
 import type { Aside, Claimed, ClaimRequest } from "../../ports/store.ts";
-import type { TxRow } from "../../ports/tx.ts";
+import type { TxParam, TxRow } from "../../ports/tx.ts";
 import type { AwakeMarks } from "./awake.ts";
 import { AsidePositions, type AsideScan } from "./aside_positions.ts";
-import { ClaimPositions, type Placed, type Position } from "./claim_positions.ts";
+import { ClaimPositions, type Placed, type Position, type Scan } from "./claim_positions.ts";
+import {
+  CLAIM,
+  CLAIM_AROUND,
+  CLAIM_ASIDE,
+  CLAIM_ASIDE_AROUND,
+  CLAIM_THESE,
+  DUE,
+  DUE_ASIDE,
+} from "./claim_sql.ts";
 import { lookBehind } from "./look_behind.ts";
 import type { LostClaims } from "./lost_claims.ts";
-import { placeSql } from "./sql_text.ts";
+import { type DueJob, RefusedClaims } from "./refused_claims.ts";
+import { arrayLiteral } from "./sql_text.ts";
 import type { StartMarks } from "./start_marks.ts";
 import type { Statements } from "./statements.ts";
 
-/**
- * The due jobs of one priority behind a position, oldest first. The order and the row comparison are those of the
- * ready index, so the scan begins at the position and reads no row that it does not return.
- */
-function branch(priority: number, at: string, id: string, more = ""): string {
-  return `
-    select * from (
-      select ctid as place, ${priority} as priority, scheduled_at${more}
-      from {schema}.job
-      where queue = $2::text
-        and priority = ${priority}
-        and state in ('pending', 'retryable')
-        and scheduled_at <= statement_timestamp()
-        and (scheduled_at, id) > (${at}::text::timestamptz, ${id}::text::bigint)
-      order by scheduled_at, id
-      limit $3::int
-      for update skip locked
-    ) as priority_${priority}`;
-}
-
-/** The jobs of one kind that lie aside, of one priority and behind a position, in the order in which they were put aside. */
-function asideBranch(priority: number, at: string, id: string): string {
-  return `
-    select * from (
-      select ctid as place, ${priority} as priority, scheduled_at, true as aside
-      from {schema}.job
-      where undeclared
-        and queue = $2::text
-        and kind = $14::text
-        and priority = ${priority}
-        and state <> 'running'
-        and (scheduled_at, id) > (
-          ${at}::text::timestamptz - $15::text::int * interval '1 ms', ${id}::text::bigint
-        )
-      order by scheduled_at, id
-      limit $3::int
-      for update skip locked
-    ) as aside_${priority}`;
-}
+/** How long one claim looks for what is refused, in ms: what it has claimed meanwhile is waited for. The next one goes on. */
+const NARROW_MS = 500;
+/** How long it tries those again that were refused before, in ms. */
+const RETRY_MS = 50;
 
 /**
- * The branches are read one after the other, and a later one only when the earlier ones did not fill the limit: that
- * makes priority strict. A process that is not on the record (it was rescued) gets nothing, for nobody would miss its
- * jobs; the lock on its row makes a rescue wait for a claim that has begun. Nor does one whose protocol is too old, nor
- * anybody while the queue is paused.
+ * Claims jobs, each queue from where its last claim ended.
+ *
+ * A claim that the database refuses is made singly: the jobs that it would have taken are claimed by halves, down to the ones
+ * that are to blame. Later claims are made around these, by statements of their own.
  */
-function claim(branches: readonly string[], { aside }: { readonly aside: boolean }): string {
-  return `
-  with alive as materialized (
-    select 1 from {schema}.worker where id = $1::text::uuid and not outdated for key share
-  ), due as materialized (
-    select place, priority, scheduled_at, ${aside ? "aside, " : ""}row_number() over () as ord
-    from (
-      select * from (
-        ${branches.join("\n        union all\n")}
-      ) as branches
-      limit case
-        when exists (select from alive)
-          and not exists (select from {schema}.queue where name = $2::text and paused_at is not null)
-        then $3::int else 0
-      end
-    ) as first
-  ), claimed as (
-    update {schema}.job
-    set state = 'running', run = job.run + 1, attempt = job.attempt + 1, owner = $1::text::uuid,
-      claimed_at = clock_timestamp()${aside ? ASIDE_NO_MORE : ""}
-    from due
-    where job.ctid = due.place
-    returning due.ord, due.scheduled_at as due_at, due.priority, ${aside ? "due.aside, " : ""}
-      job.id, job.run, job.kind, job.attempt, job.max_attempts, job.args, job.alone
-  ), marked as (
-    insert into {schema}.start_mark (owner, seq, job_ids, runs)
-    select $1::text::uuid, $5::text::bigint, array_agg(id order by ord), array_agg(run order by ord)
-    from claimed
-    where ord <= $4::int and not alone
-    having count(*) > 0
-  )
-  select
-    id, run, kind, attempt, max_attempts, args::text as args, alone, ${aside ? "aside, " : ""}
-    case when is_last then priority end as priority,
-    case when is_last then ${placeSql("due_at")} end as due_at
-  from (
-    -- The place of each row would be known, but only the last of each priority is of use, and the text costs.
-    select claimed.*, ord in (select max(ord) from claimed group by priority${
-    aside ? ", aside" : ""
-  }) as is_last
-    from claimed
-  ) as claimed
-  order by ord`;
-}
-
-const ASIDE_NO_MORE = `, undeclared = false,
-      scheduled_at = case when due.aside then clock_timestamp() else job.scheduled_at end`;
-
-const PLACES = [["$6", "$7"], ["$8", "$9"], ["$10", "$11"], ["$12", "$13"]] as const;
-const ASIDE_PLACES = [["$16", "$17"], ["$18", "$19"], ["$20", "$21"], ["$22", "$23"]] as const;
-
-/** Claims from the ready order. */
-export const CLAIM: string = claim(
-  PLACES.map(([at, id], line) => branch(line + 1, at, id)),
-  { aside: false },
-);
-
-/** The same and what lies aside of one kind, which has waited longer. */
-export const CLAIM_ASIDE: string = claim(
-  PLACES.flatMap(([at, id], line) => {
-    const [asideAt, asideId] = ASIDE_PLACES[line]!;
-    return [asideBranch(line + 1, asideAt, asideId), branch(line + 1, at, id, ", false as aside")];
-  }),
-  { aside: true },
-);
-
-/** Claims jobs, each queue from where its last claim ended. */
 export class Claimer {
   readonly #database: Statements;
   readonly #marks: StartMarks;
   readonly #lost: LostClaims;
   readonly #awake: AwakeMarks;
+  readonly #log: Log;
+  readonly #refused: Map<string, RefusedClaims> = new Map();
+  /** Queues of which a claim did not get through all that may be refused. */
+  readonly #unfinished: Set<string> = new Set();
   readonly #positions: Map<string, ClaimPositions> = new Map();
   /** By queue and kind. */
   readonly #aside: Map<string, AsidePositions> = new Map();
 
   /** Remembers nothing yet. */
-  constructor(database: Statements, marks: StartMarks, lost: LostClaims, awake: AwakeMarks) {
+  constructor(
+    { database, marks, lost, awake, log }: {
+      readonly database: Statements;
+      readonly marks: StartMarks;
+      readonly lost: LostClaims;
+      readonly awake: AwakeMarks;
+      readonly log: Log;
+    },
+  ) {
     this.#database = database;
     this.#marks = marks;
     this.#lost = lost;
     this.#awake = awake;
+    this.#log = log;
   }
 
   /** Takes due jobs. The claims of one queue must not be made at the same time. */
   async claim(request: ClaimRequest): Promise<Claimed[]> {
     if (request.limit < 1) return [];
     await this.#lost.release(request.owner, request.queue);
-    const claimed = await this.#claimOnce(request);
+    const claimed: Claimed[] = [];
     try {
-      return [...claimed, ...await this.#claimAgain(request, claimed.length)];
+      await this.#claimRefused(request, claimed);
+      await this.#claimAround(request, claimed);
+      await this.#claimAgain(request, claimed);
     } catch (error) {
       // What was claimed must reach the caller, who alone knows of it. The next claim looks again.
       if (claimed.length === 0) throw error;
-      return claimed;
     }
+    return claimed;
+  }
+
+  /** Why jobs of a queue can't be claimed that claims are made around; null when there are none. */
+  faultOf(queue: string): Error | null {
+    return this.#refused.get(queue)?.fault ?? null;
+  }
+
+  /** In how many ms a queue should be claimed from again because of what was refused; else null. */
+  refusedDueMs(queue: string): number | null {
+    return this.#unfinished.has(queue) ? 0 : this.#refused.get(queue)?.dueMs() ?? null;
   }
 
   /** In how many ms a queue should be claimed from again because of what may lie behind its positions; else null. */
@@ -180,18 +115,84 @@ export class Claimer {
   }
 
   /** Claims once more, when there may be something that the claim could not see. */
-  async #claimAgain(request: ClaimRequest, claimed: number): Promise<Claimed[]> {
+  async #claimAgain(request: ClaimRequest, claimed: Claimed[]): Promise<void> {
     const { owner, queue, limit, free } = request;
     // Who enqueued while this process was marked as awake woke nobody.
-    let mayBeMore = await this.#awake.note(queue, owner, { jobs: claimed, limit, free });
+    let mayBeMore = await this.#awake.note(queue, owner, { jobs: claimed.length, limit, free });
     const look = this.#positionsOf(queue).beginLook();
     if (look !== null) {
-      const looking = lookBehind(this.#database, queue, look);
+      const looking = lookBehind(this.#database, queue, look, this.#refused.get(queue)?.ids ?? null);
       // Whoever has jobs need not wait for it.
-      if (claimed === 0 && await looking) mayBeMore = true;
+      if (claimed.length === 0 && await looking) mayBeMore = true;
     }
-    if (!mayBeMore || claimed >= limit) return [];
-    return await this.#claimOnce({ owner, queue, limit: limit - claimed, free: Math.max(0, free - claimed) });
+    if (mayBeMore) await this.#claimAround({ owner, queue, limit, free }, claimed);
+  }
+
+  /** Claims the rest of a request from the line; what the database refuses of it is found, and left out. */
+  async #claimAround(request: ClaimRequest, claimed: Claimed[]): Promise<void> {
+    const { queue, limit } = request;
+    const deadline = performance.now() + NARROW_MS;
+    const refused = this.#refusedOf(queue);
+    this.#unfinished.delete(queue);
+    while (claimed.length < limit) {
+      const before = claimed.length + refused.size;
+      try {
+        claimed.push(...await this.#claimOnce(rest(request, claimed)));
+        return;
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        const jobs = await this.#due(rest(request, claimed));
+        // A claim of no job is refused because of none.
+        await this.#claimThese(rest(request, claimed), []);
+        await this.#claimInHalves(request, jobs, claimed, deadline);
+        if (claimed.length + refused.size === before) throw error;
+      }
+      if (performance.now() > deadline) {
+        this.#unfinished.add(queue);
+        return;
+      }
+    }
+  }
+
+  /** Claims those again whose claim was refused and whose pause is over. */
+  async #claimRefused(request: ClaimRequest, claimed: Claimed[]): Promise<void> {
+    const jobs = this.#refused.get(request.queue)?.takeDue(request.limit) ?? [];
+    await this.#claimInHalves(request, jobs, claimed, performance.now() + RETRY_MS);
+  }
+
+  /** Claims some jobs, if need be singly; at least one, and then no more after the deadline. */
+  async #claimInHalves(
+    request: ClaimRequest,
+    jobs: readonly DueJob[],
+    claimed: Claimed[],
+    deadline: number,
+  ): Promise<void> {
+    if (jobs.length === 0) return;
+    const refused = this.#refusedOf(request.queue);
+    const before = refused.size;
+    try {
+      const taken = await this.#claimThese(rest(request, claimed), jobs);
+      claimed.push(...taken);
+      refused.delete(jobs);
+      if (taken.length > 0 && refused.size < before) refused.retryAll();
+      return;
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      if (jobs.length === 1) {
+        refused.add(jobs[0]!, error);
+        return;
+      }
+    }
+    const middle = jobs.length >> 1;
+    await this.#claimInHalves(request, jobs.slice(0, middle), claimed, deadline);
+    if (performance.now() > deadline) return;
+    await this.#claimInHalves(request, jobs.slice(middle), claimed, deadline);
+  }
+
+  #refusedOf(queue: string): RefusedClaims {
+    const refused = this.#refused.get(queue) ?? new RefusedClaims(queue, this.#log);
+    this.#refused.set(queue, refused);
+    return refused;
   }
 
   #asideOf({ queue, kind }: Aside): AsidePositions {
@@ -208,15 +209,10 @@ export class Claimer {
   }
 
   async #claimOnce(request: ClaimRequest): Promise<Claimed[]> {
-    const { queue, aside } = request;
-    const scan = this.#positionsOf(queue).begin();
-    const asideScan = aside === undefined ? undefined : this.#asideOf({ queue, kind: aside }).begin();
+    const { scan, asideScan } = this.#scans(request);
     const seq = this.#marks.nextSeq();
     const rows = await this.#run(request, seq, scan.from, asideScan);
-    const claimed = rows.map(toClaimed);
-    this.#lost.noteClaimed(request.owner, request.queue, claimed);
-    const started = claimed.slice(0, Math.max(0, request.free)).filter((job) => !job.alone);
-    this.#marks.noteStarted(request.owner, seq, started);
+    const claimed = this.#note(request, seq, rows);
     const last = rows.filter((row) => row.due_at !== null);
     const isFull = rows.length >= request.limit;
     scan.end(last.filter((row) => row.aside !== true).map(toPlaced), isFull);
@@ -224,28 +220,83 @@ export class Claimer {
     return claimed;
   }
 
-  async #run(
+  /** Claims these jobs, as far as they can be claimed. It moves no position. */
+  async #claimThese(request: ClaimRequest, jobs: readonly DueJob[]): Promise<Claimed[]> {
+    const { owner, queue, limit, free } = request;
+    const seq = this.#marks.nextSeq();
+    const ids = arrayLiteral(jobs.map(({ id }) => id));
+    const rows = await this.#query(queue, CLAIM_THESE, [owner, queue, limit, free, String(seq), ids]);
+    return this.#note(request, seq, rows);
+  }
+
+  /** What a claim would take. */
+  async #due(request: ClaimRequest): Promise<DueJob[]> {
+    const { queue, limit, aside } = request;
+    const { scan, asideScan } = this.#scans(request);
+    const params = [this.#refused.get(queue)?.ids ?? "{}", queue, limit, ...flat(scan.from)];
+    const rows = asideScan === undefined
+      ? await this.#database.query(DUE, params)
+      : await this.#database.query(DUE_ASIDE, [
+        ...params,
+        aside!,
+        String(asideScan.backMs),
+        ...flat(asideScan.from),
+      ]);
+    return rows.map((row) => ({ id: String(row.id), kind: String(row.kind) }));
+  }
+
+  #scans({ queue, aside }: ClaimRequest): { scan: Scan; asideScan: AsideScan | undefined } {
+    return {
+      scan: this.#positionsOf(queue).begin(),
+      asideScan: aside === undefined ? undefined : this.#asideOf({ queue, kind: aside }).begin(),
+    };
+  }
+
+  #note(request: ClaimRequest, seq: number, rows: readonly TxRow[]): Claimed[] {
+    const { owner, queue, free } = request;
+    const claimed = rows.map(toClaimed);
+    this.#lost.noteClaimed(owner, queue, claimed);
+    this.#marks.noteStarted(owner, seq, claimed.slice(0, free).filter((job) => !job.alone));
+    return claimed;
+  }
+
+  #run(
     request: ClaimRequest,
     seq: number,
     from: readonly Position[],
     aside: AsideScan | undefined,
   ): Promise<readonly TxRow[]> {
     const { owner, queue, limit, free } = request;
-    const params = [owner, queue, limit, free, String(seq), ...from.flatMap(({ at, id }) => [at, id])];
+    const params = [owner, queue, limit, free, String(seq), ...flat(from)];
+    if (aside !== undefined) params.push(request.aside!, String(aside.backMs), ...flat(aside.from));
+    const except = this.#refused.get(queue)?.ids ?? null;
+    if (except === null) return this.#query(queue, aside === undefined ? CLAIM : CLAIM_ASIDE, params);
+    const around = aside === undefined ? CLAIM_AROUND : CLAIM_ASIDE_AROUND;
+    return this.#query(queue, around, [...params, except]);
+  }
+
+  async #query(queue: string, text: string, params: readonly TxParam[]): Promise<readonly TxRow[]> {
     try {
-      if (aside === undefined) return await this.#database.query(CLAIM, params);
-      const places = aside.from.flatMap(({ at, id }) => [at, id]);
-      return await this.#database.query(CLAIM_ASIDE, [
-        ...params,
-        request.aside!,
-        String(aside.backMs),
-        ...places,
-      ]);
+      return await this.#database.query(text, params);
     } catch (error) {
       if (error instanceof DatabaseUnavailableError) this.#lost.noteLost(queue);
       throw error;
     }
   }
+}
+
+/** What is left of a request when some jobs are claimed. */
+function rest(request: ClaimRequest, claimed: readonly Claimed[]): ClaimRequest {
+  const { limit, free } = request;
+  return {
+    ...request,
+    limit: Math.max(0, limit - claimed.length),
+    free: Math.max(0, free - claimed.length),
+  };
+}
+
+function flat(places: readonly Position[]): string[] {
+  return places.flatMap(({ at, id }) => [at, id]);
 }
 
 function toClaimed(row: TxRow): Claimed {

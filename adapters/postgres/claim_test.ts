@@ -283,7 +283,7 @@ function pagesOf(plan: readonly PlanNode[], index: string): number {
 async function explainClaim(store: StoreOf, limit: number, aside?: string): Promise<PlanNode[]> {
   const nodes: PlanNode[] = [];
   await store.database.transaction(async (tx) => {
-    const { CLAIM, CLAIM_ASIDE } = await import("./claim.ts");
+    const { CLAIM, CLAIM_ASIDE } = await import("./claim_sql.ts");
     const owner = String((await tx.unsafe("select id from {schema}.worker", []))[0]?.id);
     const start = ["-infinity", "0"];
     const starts = [...start, ...start, ...start, ...start];

@@ -105,6 +105,7 @@ export class Client {
   readonly #onSocketEnd = (): void => this.#markBroken();
   readonly #onSocketClose = (): void => this.#failLeftOver();
   #dials = 0;
+  #open = false;
   #broken = false;
   #sickness: "none" | "session" | "server" = "none";
   #running: DriverQuery | null = null;
@@ -144,7 +145,10 @@ export class Client {
       onnotify: options.onNotify ?? (() => {}),
       onclose: () => this.#markBroken(),
       // Told while a connection begins, after the driver has taken all listeners off the socket for TLS.
-      onparameter: () => this.#watch(),
+      onparameter: () => {
+        this.#open = true;
+        this.#watch();
+      },
       connection: {
         application_name: "millrace",
         ...session,
@@ -154,6 +158,11 @@ export class Client {
       },
       socket: (target: SocketTarget) => this.#dial(target),
     } as unknown as postgres.Options<Record<string, never>>);
+  }
+
+  /** Whether the server has given it a session, which it still has as far as is known. */
+  get isOpen(): boolean {
+    return this.#open && !this.#broken;
   }
 
   /** Whether the connection is of no more use. */

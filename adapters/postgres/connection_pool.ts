@@ -1,4 +1,4 @@
-import { ConnectionTimeoutError, DatabaseUnavailableError } from "../../ports/errors.ts";
+import { ConnectionTimeoutError, DatabaseUnavailableError, sqlStateOf } from "../../ports/errors.ts";
 import { Client, type ClientOptions } from "./client.ts";
 
 /** How a pool is made. */
@@ -10,6 +10,11 @@ export interface ConnectionPoolOptions {
   /** How long a caller waits for a connection, in ms. */
   readonly acquireTimeoutMs: number;
 }
+
+const TOO_MANY_CONNECTIONS = "53300";
+
+/** How long no further connection is tried when the server has given none, in ms, while others are there to wait for. */
+const FULL_MS = 5000;
 
 interface Waiter {
   readonly take: (client: Client) => void;
@@ -27,6 +32,8 @@ export class ConnectionPool {
   #lent = 0;
   /** What was made before this moment is replaced as soon as it is free: the server that it goes to can't serve. */
   #renewedMs = -Infinity;
+  /** Until then the server is not asked for one more, unless there is no other. */
+  #fullUntil = -Infinity;
 
   /** Connects nothing yet. */
   constructor(options: ConnectionPoolOptions) {
@@ -34,16 +41,25 @@ export class ConnectionPool {
   }
 
   /**
-   * Lends a connection to a function for as long as it runs.
+   * Lends a connection to a function for as long as it runs. Where the server has none left for the function's first statement,
+   * it is called once more with one of the others.
    *
-   * @throws {ConnectionTimeoutError} none came free within the bound; the function was not called.
+   * @throws {ConnectionTimeoutError} none came free within the bound; the function has done nothing.
    */
   async use<T>(body: (client: Client) => Promise<T>): Promise<T> {
-    const client = await this.#acquire();
-    try {
-      return await body(client);
-    } finally {
-      this.#release(client);
+    const deadline = performance.now() + this.#options.acquireTimeoutMs;
+    for (;;) {
+      const client = await this.#acquire(deadline);
+      try {
+        return await body(client);
+      } catch (error) {
+        if (client.isOpen || sqlStateOf(error) !== TOO_MANY_CONNECTIONS) throw error;
+        client.destroy();
+        if (!this.#isAnyLeft()) throw error;
+        this.#fullUntil = performance.now() + FULL_MS;
+      } finally {
+        this.#release(client);
+      }
     }
   }
 
@@ -53,7 +69,7 @@ export class ConnectionPool {
     return this.#ending;
   }
 
-  #acquire(): Promise<Client> {
+  #acquire(deadline: number): Promise<Client> {
     if (this.#ending !== null) {
       return Promise.reject(
         new DatabaseUnavailableError("The database connections were closed by this process"),
@@ -73,13 +89,13 @@ export class ConnectionPool {
       };
       const timer = setTimeout(
         () => waiter.fail(new ConnectionTimeoutError(this.#options.acquireTimeoutMs)),
-        this.#options.acquireTimeoutMs,
+        Math.max(0, deadline - performance.now()),
       );
       this.#waiters.add(waiter);
     });
   }
 
-  /** A connection that is free, or a new one; null when the pool has all that it may have. */
+  /** A connection that is free, or a new one; null when the pool has all that it may have or that the server gives. */
   #lend(): Client | null {
     let client: Client | null = null;
     while (client === null && this.#idle.length > 0) {
@@ -87,7 +103,7 @@ export class ConnectionPool {
       if (this.#isFit(idle)) client = idle;
       else this.#retire(idle);
     }
-    if (client === null && this.#all.size < this.#options.size) {
+    if (client === null && this.#all.size < this.#options.size && !this.#waitsForOthers()) {
       client = new Client(this.#options.client);
       this.#all.add(client);
     }
@@ -110,6 +126,15 @@ export class ConnectionPool {
     if (waiter === undefined) return;
     const client = this.#lend();
     if (client !== null) waiter.take(client);
+  }
+
+  #waitsForOthers(): boolean {
+    return performance.now() < this.#fullUntil && this.#isAnyLeft();
+  }
+
+  /** Whether there is another one, or one that is being made. */
+  #isAnyLeft(): boolean {
+    return [...this.#all].some((client) => !client.broken);
   }
 
   #isFit(client: Client): boolean {

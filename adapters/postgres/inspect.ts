@@ -3,7 +3,7 @@ import type { JobFilter } from "../../ports/inspector.ts";
 import type { Json } from "../../ports/json.ts";
 import { isTooDeep, unsafeNumbers } from "../../ports/json_text.ts";
 import { ARGS_PREVIEW_LENGTH } from "../../ports/limits.ts";
-import type { Final, Finals, Missing } from "../../ports/store.ts";
+import type { Final, Finals } from "../../ports/store.ts";
 import type { TxRow } from "../../ports/tx.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { SHOWN_SCHEDULED_AT } from "./aside.ts";
@@ -72,8 +72,7 @@ const GET = `
   ) as job`;
 
 /**
- * A job that has not ended is the one that is meant, even if an older one of its id has. Tables and open transactions are
- * read in one snapshot.
+ * A job that has not ended is the one that is meant, even if an older one of its id has. The tables are read in one snapshot.
  *
  * A snapshot ends behind the last transaction that has ended, and open ones may lie beyond. `age()` counts up to the number
  * that is given out next.
@@ -81,11 +80,33 @@ const GET = `
 const FINALS = `
   select
     asked.id, ended.state, ended.output::text as output, ended.errors -> -1 ->> 'message' as error,
-    pg_snapshot_xmin(pg_current_snapshot())::text as oldest,
     pg_snapshot_xmax(pg_current_snapshot())::text::bigint + age(pg_snapshot_xmax(pg_current_snapshot())::xid) as next
   from unnest($1::text::bigint[]) as asked (id)
   left join {schema}.job_history as ended on ended.id = asked.id
   where not exists (select from {schema}.job where job.id = asked.id)`;
+
+/**
+ * The oldest open transaction that has written to the table of jobs, prepared ones included: it holds a lock on the table until
+ * it ends. No other one can bring a job, however long it stays open.
+ */
+const OLDEST_WRITER = `
+  select
+    pg_snapshot_xmax(pg_current_snapshot())::text::bigint + age(pg_snapshot_xmax(pg_current_snapshot())::xid)
+      - coalesce(max(age(writer.transactionid)), 0) as oldest
+  from pg_catalog.pg_locks as held
+  join pg_catalog.pg_locks as writer on writer.virtualtransaction = held.virtualtransaction
+  where held.locktype = 'relation'
+    and held.mode = 'RowExclusiveLock'
+    and held.granted
+    and held.database = (select oid from pg_catalog.pg_database where datname = current_database())
+    and held.relation = (
+      select c.oid
+      from pg_catalog.pg_class as c join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+      where n.nspname = $1::text and c.relname = 'job'
+    )
+    and writer.locktype = 'transactionid'
+    and writer.mode = 'ExclusiveLock'
+    and writer.granted`;
 
 /** Jobs, newest first. */
 export async function listJobs(
@@ -115,16 +136,40 @@ export async function getJob(database: PostgresDatabase, id: JobId): Promise<Job
 /** Which of these jobs have ended, and which are not there. */
 export async function readFinals(database: PostgresDatabase, ids: readonly JobId[]): Promise<Finals> {
   const possible = ids.filter(isJobId);
-  const ended: Final[] = [];
   // No transaction can bring a job of an id that none can have.
-  const missing: Missing[] = ids.filter((id) => !isJobId(id)).map((id) => ({ id, oldest: 0, next: 0 }));
-  const rows = possible.length === 0 ? [] : await database.query(FINALS, [arrayLiteral(possible)]);
+  const impossible = ids.filter((id) => !isJobId(id)).map((id) => ({ id, oldest: 0, next: 0 }));
+  const { ended, absent } = await look(database, possible);
+  if (absent.length === 0) return { ended, missing: impossible };
+  const [row] = await database.query(OLDEST_WRITER, [database.schema]);
+  const oldest = Number(row?.oldest);
+  // Who has ended by then may have done so after the first look.
+  const again = await look(database, absent.map(({ id }) => id));
+  const nextOf = new Map(absent.map(({ id, next }) => [id, next]));
+  return {
+    ended: [...ended, ...again.ended],
+    missing: [...impossible, ...again.absent.map(({ id }) => ({ id, oldest, next: nextOf.get(id)! }))],
+  };
+}
+
+/** A job that is in neither table, and the number of the next transaction. */
+interface Absent {
+  readonly id: JobId;
+  readonly next: number;
+}
+
+async function look(
+  database: PostgresDatabase,
+  ids: readonly JobId[],
+): Promise<{ ended: Final[]; absent: Absent[] }> {
+  const ended: Final[] = [];
+  const absent: Absent[] = [];
+  const rows = ids.length === 0 ? [] : await database.query(FINALS, [arrayLiteral(ids)]);
   for (const row of rows) {
     const id = String(row.id);
-    if (row.state === null) missing.push({ id, oldest: Number(row.oldest), next: Number(row.next) });
+    if (row.state === null) absent.push({ id, next: Number(row.next) });
     else ended.push(toFinal(id, row));
   }
-  return { ended, missing };
+  return { ended, absent };
 }
 
 function toFinal(id: JobId, row: TxRow): Final {

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
-import { newJob, withStore } from "./fixture_test.ts";
+import { PostgresDatabase } from "./database.ts";
+import { databaseUrl, newJob, withStore } from "./fixture_test.ts";
 
 Deno.test("a list holds live and ended jobs, newest first, and every filter narrows it", () =>
   withStore(async ({ store, claim, finish }) => {
@@ -91,7 +92,36 @@ Deno.test("the newest open transaction counts among those that may bring what is
       assert(missing!.oldest <= Number(own) && Number(own) < missing!.next, JSON.stringify([missing, own]));
     });
     const [missing] = (await store.finals(["99"])).missing;
-    assert(missing!.oldest <= missing!.next);
+    assert(missing!.oldest >= missing!.next);
+  }));
+
+Deno.test("of open transactions only one that has written a job keeps a missing one from being gone", () =>
+  withStore(async ({ store }) => {
+    const elsewhere = new URL(databaseUrl());
+    elsewhere.pathname = "/postgres";
+    const other = PostgresDatabase.connect({ url: elsewhere.href, poolSize: 1, listen: "off" });
+    const isGone = async () => {
+      const [missing] = (await store.finals(["99"])).missing;
+      return missing!.oldest >= missing!.next;
+    };
+    try {
+      await store.database.query("create table {schema}.other (n int)");
+      // Of another database, and of another table of this one.
+      await other.transaction(async (foreign) => {
+        await foreign.unsafe("select pg_current_xact_id()::text", []);
+        await store.database.transaction(async (tx) => {
+          await tx.unsafe("insert into {schema}.other values (1)", []);
+          assert(await isGone());
+          const [inserted] = await store.insert([newJob()], tx);
+          assert(!await isGone());
+          const [missing] = (await store.finals([inserted!.id])).missing;
+          assert(missing!.oldest < missing!.next);
+        });
+        assert(await isGone());
+      });
+    } finally {
+      await other.close();
+    }
   }));
 
 Deno.test("retention deletes in bounded steps, by the age of each sort", () =>

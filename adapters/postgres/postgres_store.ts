@@ -49,6 +49,7 @@ import { AWAKE_PAUSE_MS, AwakeMarks } from "./awake.ts";
 import { bringForward } from "./bring_forward.ts";
 import { cancelJob } from "./cancel.ts";
 import { Claimer } from "./claim.ts";
+import { warnOfLimits } from "./connection_limits.ts";
 import { completionOf } from "./completion.ts";
 import { countJobs, depthOf, nextDue } from "./counts.ts";
 import { POOL_SIZE_DEFAULT, PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
@@ -162,13 +163,17 @@ export class PostgresStore implements Store {
   readonly #purger: Purger;
   readonly #ids: IdSequence;
   readonly #rescuer: Rescuer;
+  /** How many connections there may be, the listener's included. */
+  readonly #connections: number;
 
   /** Use {@linkcode createPostgresStore}. */
   constructor(options: PostgresStoreOptions) {
     if (typeof options !== "object" || options === null) {
       throw new InvalidOptionError("the options of a store of type", typeof options, "an object with a url");
     }
-    const sizes = divide(options.poolSize ?? POOL_SIZE_DEFAULT);
+    const poolSize = options.poolSize ?? POOL_SIZE_DEFAULT;
+    const sizes = divide(poolSize);
+    this.#connections = options.listen === "off" ? poolSize - 1 : poolSize;
     const shared = newShared();
     this.#notifyQueue = shared.notifyQueue;
     this.database = PostgresDatabase.connect({ ...options, poolSize: sizes.database }, shared);
@@ -198,15 +203,16 @@ export class PostgresStore implements Store {
       silent: new SilentQueues(this.#notifyQueue),
     };
     this.#rescuer = new Rescuer(this.database.within(DEFAULT_BOUNDS.statementTimeoutMs));
-    this.#marks = new StartMarks(this.#pulse);
-    this.#lost = new LostClaims(this.#work);
-    this.#claimer = new Claimer(
-      this.#work,
-      this.#marks,
-      this.#lost,
-      new AwakeMarks(this.#pulse, this.#target.channel),
-    );
     this.#log = guardLog(options.log ?? silentLog);
+    this.#marks = new StartMarks(this.#pulse);
+    this.#lost = new LostClaims(this.#work, this.#log);
+    this.#claimer = new Claimer({
+      database: this.#work,
+      marks: this.#marks,
+      lost: this.#lost,
+      awake: new AwakeMarks(this.#pulse, this.#target.channel),
+      log: this.#log,
+    });
     this.#purger = new Purger(this.#upkeep, this.#log);
     this.#ids = new IdSequence(this.database, this.#log);
     this.#run = (text, params) => this.#work.query(text, params);
@@ -239,6 +245,8 @@ export class PostgresStore implements Store {
     await this.database.checkMigrated(JOBS_PART, JOB_STEPS);
     await this.#ids.mend();
     await this.database.checkSessions();
+    if (this.database.isPooled) return;
+    await warnOfLimits({ database: this.database, connections: this.#connections, log: this.#log });
   }
 
   /** Ends all connections. Idempotent. */
@@ -326,6 +334,11 @@ export class PostgresStore implements Store {
     return await this.#claimer.claim(request);
   }
 
+  /** Why jobs of a queue can't be claimed that claims are made around. */
+  claimFault(queue: string): Error | null {
+    return this.#claimer.faultOf(queue);
+  }
+
   /** In how many ms the next job of a queue falls due, or the queue should be looked through once more. */
   async nextDue(queue: string): Promise<number | null> {
     const awakeMs = this.#claimer.awakeMs(queue);
@@ -333,7 +346,8 @@ export class PostgresStore implements Store {
     if (awakeMs !== null && awakeMs <= AWAKE_PAUSE_MS) return awakeMs;
     const dueMs = await nextDue(this.#work, queue, this.#claimer.sinceClaimMs(queue));
     const lookMs = this.#claimer.lookDueMs(queue);
-    const soonest = Math.min(dueMs ?? Infinity, lookMs ?? Infinity, awakeMs ?? Infinity);
+    const refusedMs = this.#claimer.refusedDueMs(queue);
+    const soonest = Math.min(...[dueMs, lookMs, awakeMs, refusedMs].map((ms) => ms ?? Infinity));
     return soonest === Infinity ? null : soonest;
   }
 

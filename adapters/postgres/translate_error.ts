@@ -106,6 +106,14 @@ const LACKS: Readonly<Record<string, Words>> = {
     what: "The database has no connection left",
     remedy: "raise the server's max_connections or lower the pools",
   },
+  "53300 InitializeSessionUserId": {
+    what: "The database has no connection left for this role",
+    remedy: "raise the role's limit (alter role ... connection limit ...) or lower the pools",
+  },
+  "53300 CheckMyDatabase": {
+    what: "The database has no connection left",
+    remedy: "raise the database's limit (alter database ... connection limit ...) or lower the pools",
+  },
   "53400": {
     what: "A limit of the database's configuration is reached",
     remedy: "raise the limit that the server names, such as temp_file_limit",

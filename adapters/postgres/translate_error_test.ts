@@ -84,6 +84,14 @@ Deno.test("what an operator meets at night: an outage that names its remedy, a f
   }
 });
 
+Deno.test("where no connection is left the message names the limit that bites, in whatever language the server speaks", () => {
+  const full = (routine: string) =>
+    translateError(Object.assign(failure("53300", "zu viele Verbindungen"), { routine })).message;
+  assertMatch(full("InitializeSessionUserId"), /raise the role's limit/);
+  assertMatch(full("CheckMyDatabase"), /raise the database's limit/);
+  assertMatch(full("InitPostgres"), /raise the server's max_connections/);
+});
+
 Deno.test("what no retry mends keeps its text, says what to do, and keeps its cause", () => {
   for (const code of ["28P01", "28000", "3D000", "3F000", "42501", "42P01"]) {
     const cause = failure(code, "the server's words");

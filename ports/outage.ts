@@ -3,7 +3,7 @@ import {
   DatabaseUnavailableError,
   sqlStateOf,
   StatementTimeoutError,
-} from "../ports/mod.ts";
+} from "./errors.ts";
 
 /** Connections, read-only servers, authorization, missing databases, lack of resources, shutdowns, the server's files. */
 const OF_THE_SERVER = /^(08|25|28|3D|53|57P|58)/;
