@@ -17,6 +17,7 @@ import { PIN_SEARCH_PATH, UNPIN_SEARCH_PATH } from "./pin_search_path.ts";
 import { CREATE_PART_VERSIONS, CREATE_PROTOCOL, DROP_PART_VERSIONS, DROP_PROTOCOL } from "./protocol.ts";
 import { CREATE_LISTENING, DROP_LISTENING } from "./silence.ts";
 import { CREATE_PROGRESS, DROP_PROGRESS } from "./progress.ts";
+import { RESTORE_DATA, UNDO_RESTORE_DATA } from "./steps/restore_data.ts";
 
 export { JOBS_PART };
 
@@ -225,6 +226,7 @@ export const JOB_STEPS: readonly MigrationStep[] = [
   { version: 12, name: "the last day of enqueue by SQL", up: ENQUEUE_IN_RANGE, down: ENQUEUE_SILENTLY },
   { version: 13, name: "what kinds declare of twins", up: CREATE_KEY_RULES, down: DROP_KEY_RULES },
   { version: 14, name: "periodics as rows", up: PERIODIC_ROWS, down: UNDO_PERIODIC_ROWS },
+  { version: 15, name: "restores of the data alone", up: RESTORE_DATA, down: UNDO_RESTORE_DATA },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */
