@@ -2,6 +2,7 @@ import type { MigrationStep } from "../../ports/database.ts";
 import { JOBS_PART, type MigrationSql, printMigration } from "./migrate.ts";
 import { CREATE_ASIDE, DROP_ASIDE } from "./steps/aside.ts";
 import { BOUND_ARGS, UNBOUND_ARGS } from "./steps/bound_args.ts";
+import { BOUND_PRIORITY, UNBOUND_PRIORITY } from "./steps/bound_priority.ts";
 import { CREATE_JOBS, DROP_JOBS } from "./steps/create_jobs.ts";
 import {
   CREATE_ENQUEUE,
@@ -62,6 +63,7 @@ export const JOB_STEPS: readonly MigrationStep[] = [
   { version: 13, name: "what kinds declare of twins", up: CREATE_KEY_RULES, down: DROP_KEY_RULES },
   { version: 14, name: "periodics as rows", up: PERIODIC_ROWS, down: UNDO_PERIODIC_ROWS },
   { version: 15, name: "restores of the data alone", up: RESTORE_DATA, down: UNDO_RESTORE_DATA },
+  { version: 16, name: "bound the priority of jobs", up: BOUND_PRIORITY, down: UNBOUND_PRIORITY },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */

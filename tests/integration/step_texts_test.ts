@@ -24,6 +24,7 @@ const MADE: Readonly<Record<string, readonly string[]>> = {
     "f3bd4b8fce9a58ca",
     "8b3067b7d29b8c8e",
     "4a2c926042391314",
+    "dd105bee8e52fa86",
   ],
   outbox: [
     "0625025c674da4c2",
