@@ -16,6 +16,8 @@ const NAMING = [
   "note_listening",
   "offer_keyed",
   "offer_many",
+  "pass_over_listening",
+  "pass_over_migration",
   "record_periodic_run",
 ];
 
