@@ -145,6 +145,43 @@ const DISTRUST_MARKS = wakeRelayIf(`(
     from {schema}.relay
   )`);
 
+/** The channel's name is made of the schema's, as every process makes it: the function is right after the schema was renamed. */
+const WAKE_BY_PRESENT_NAME = `
+create or replace function {schema}.wake_relay() returns void language plpgsql as $body$
+declare
+  channel pg_catalog.text;
+begin
+  if (
+    select pg_catalog.bool_and(
+      awake_until operator(pg_catalog.<=) pg_catalog.clock_timestamp()
+        or awake_until operator(pg_catalog.>)
+          (pg_catalog.clock_timestamp() operator(pg_catalog.+) '1 minute'::pg_catalog.interval)
+    )
+    from {schema}.relay
+  ) then
+    select pg_catalog.concat(
+        'millrace_',
+        pg_catalog.left(
+          pg_catalog.encode(
+            pg_catalog.sha256(
+              pg_catalog.convert_to(space.nspname::pg_catalog.text, 'UTF8')
+                operator(pg_catalog.||) '\\x00'::pg_catalog.bytea
+                operator(pg_catalog.||) 'outbox'::pg_catalog.bytea
+            ),
+            'hex'
+          ),
+          32
+        )
+      )
+      into channel
+    from pg_catalog.pg_class as relation
+    join pg_catalog.pg_namespace as space on space.oid operator(pg_catalog.=) relation.relnamespace
+    where relation.oid operator(pg_catalog.=) $name\${schema}.relay$name$::pg_catalog.regclass::pg_catalog.oid;
+    perform pg_catalog.pg_notify(channel, '');
+  end if;
+end
+$body$`;
+
 /**
  * Data that can't be read as text, for it has more than PostgreSQL's 1 GB, would hold up every relay: 74 KB of `1e131071`
  * are enough. Whoever writes it is refused instead. Small data is let through without a look at its text. A trigger, for a
@@ -180,6 +217,12 @@ const STEPS: readonly MigrationStep[] = [
   { version: 3, name: "wake relays alone", up: WAKE_WHO_LISTENS, down: WAKE_UNLESS_AWAKE },
   { version: 4, name: "distrust marks to come", up: DISTRUST_MARKS, down: WAKE_WHO_LISTENS },
   { version: 5, name: "bound the data of events", up: BOUND_DATA, down: UNBOUND_DATA },
+  {
+    version: 6,
+    name: "wake relays by the schema's present name",
+    up: WAKE_BY_PRESENT_NAME,
+    down: DISTRUST_MARKS,
+  },
 ];
 
 /** The channel on which relays are woken. */

@@ -542,6 +542,29 @@ export class SchemaVersionError extends Error {
   }
 }
 
+/**
+ * A schema was renamed or copied, and its functions still write into the schema of the old name. `migrate()` on the schema
+ * makes them anew.
+ */
+export class SchemaRenamedError extends Error {
+  /** The name of the class. */
+  override readonly name = "SchemaRenamedError";
+  /** The schema that was renamed or copied. */
+  readonly schema: string;
+  /** The name that its functions were made for. */
+  readonly madeFor: string;
+
+  /** Names both schemas and says what to do. */
+  constructor(schema: string, madeFor: string) {
+    super(
+      `Cannot use schema ${schema}: its functions were made for the name ${madeFor} and write there: run migrate() on ` +
+        `${schema}, or the migrate program with --schema ${JSON.stringify(schema)}`,
+    );
+    this.schema = schema;
+    this.madeFor = madeFor;
+  }
+}
+
 /** A step of a migration is due with which older programs can't go on, and nobody asked for it. */
 export class BreakingMigrationError extends Error {
   /** The name of the class. */

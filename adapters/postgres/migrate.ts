@@ -3,6 +3,7 @@ import { BreakingMigrationError, InvalidOptionError, SchemaVersionError } from "
 import { checkSchemaName, substitute } from "./identifiers.ts";
 import { type SchemaDatabase, takeTurn } from "./migration_turn.ts";
 import { lowerLeast, raiseLeast } from "./protocol.ts";
+import { checkNames, mendNames } from "./renamed.ts";
 import { literal } from "./sql_text.ts";
 
 /** The name under which the steps of the job tables are recorded. */
@@ -72,6 +73,7 @@ export async function migrate(
     if (broken !== undefined) throw new BreakingMigrationError(part, broken.version, broken.name);
     return false;
   };
+  if (part === JOBS_PART) await mendNames(database, part, await migratedTo(database, part) === 0);
   // A process that is killed leaves whole steps only, and the next one goes on from there.
   while (!(await isDone())) {
     await takeTurn(database, { part, isDone, body: (tx) => stepUp(database, tx, part, steps) });
@@ -91,6 +93,8 @@ export async function migrateDown(
     if (found > steps.length) throw versionError(database, part, found, steps.length);
     return found <= version;
   };
+  // A step that is undone makes some of the functions anew, and the others would be passed over.
+  if (part === JOBS_PART) await mendNames(database, part, false);
   while (!(await isDone())) {
     await takeTurn(database, { part, isDone, body: (tx) => stepDown(database, tx, part, steps, version) });
   }
@@ -110,6 +114,7 @@ export async function migratedTo(
  * Checks that a program with these steps can work on a part, and says so where its tables are newer.
  *
  * @throws {SchemaVersionError} it can't.
+ * @throws {SchemaRenamedError} the functions of the schema use another one.
  */
 export async function checkMigrated(
   database: Pick<SchemaDatabase, "query" | "schema" | "log">,
@@ -120,6 +125,7 @@ export async function checkMigrated(
   const { version } = state;
   if (version < steps.length) throw versionError(database, part, version, steps.length);
   assertNotTooOld(database, part, steps, state);
+  if (part === JOBS_PART) await checkNames(database);
   if (version === steps.length) return;
   database.log.info("the schema is newer than this program, which can go on with it", {
     schema: database.schema,

@@ -152,7 +152,7 @@ export class ServerPair implements AsyncDisposable {
 }
 
 /** One server with a folder and a port of its own. */
-class Server {
+export class Server {
   readonly #bin: string;
   readonly #folder: string;
   readonly #port: number;
@@ -165,6 +165,7 @@ class Server {
     this.#port = freePort();
   }
 
+  /** Makes and starts one in a folder that does not exist yet. */
   static async initialise(bin: string, folder: string): Promise<Server> {
     const server = new Server(bin, folder);
     await server.#run("initdb", [
@@ -198,14 +199,17 @@ class Server {
     return server;
   }
 
+  /** Where it is reached. */
   get url(): string {
     return `postgres://${USER}:${USER}@127.0.0.1:${this.#port}/postgres`;
   }
 
+  /** Its process id. */
   get pid(): number {
     return this.#pid;
   }
 
+  /** Starts it, where it doesn't run. */
   async start(): Promise<void> {
     if (this.#process !== null) return;
     const settings = {
@@ -256,6 +260,7 @@ class Server {
     await this.query("select pg_reload_conf()");
   }
 
+  /** Runs one statement on a connection of its own. */
   async query(text: string): Promise<readonly unknown[]> {
     const sql = postgres(this.url, { max: 1, onnotice: () => {}, connect_timeout: 5 });
     try {
@@ -265,6 +270,7 @@ class Server {
     }
   }
 
+  /** Removes its folder. */
   async remove(): Promise<void> {
     await Deno.remove(this.#folder, { recursive: true });
   }

@@ -1,4 +1,4 @@
-import { recordRun } from "./periodic_run_step.ts";
+import { recordRun } from "./periodic_runs.ts";
 
 /**
  * Periodics as rows: what a tick enqueues and when the next one comes, so that those that are due are found by an index, and

@@ -1,10 +1,18 @@
-import { keySql } from "./key_sql.ts";
-import { silence } from "./silence.ts";
-import { EARLIEST, LATEST } from "./sql_text.ts";
-
 const UNLESS_AWAKE = `not exists (
     select from {schema}.awake where awake.queue = to_queue and awake.until > clock_timestamp()
   )`;
+
+const UNLESS_SILENT = `(case
+        when exists (
+          select from {schema}.awake
+          where awake.queue = to_queue
+            and awake.until between clock_timestamp() and clock_timestamp() + interval '1 minute'
+        ) then 'awake'
+        when not exists (select from {schema}.listening where listening.queue = to_queue) then 'nobody'
+        when exists (
+          select from {schema}.queue as known where known.name = to_queue and known.paused_at is not null
+        ) then 'paused'
+      end) is null`;
 
 const PINNED = "\nset search_path = pg_catalog, pg_temp";
 
@@ -100,7 +108,23 @@ const BY_RULES: Making = {
     end if;
     select * into offered
     from {schema}.offer_keyed(
-      null, enqueue.kind, ${keySql("given", "declared.key_by")},
+      null, enqueue.kind, (
+      select sha256(convert_to(
+        -- A fraction is rare, and looking for its zeros is dear.
+        case when text like '%.%0%' then regexp_replace(text, '("(?:[^"\\\\]|\\\\.)*")|(\\d\\.\\d*[1-9])0+(?!\\d)|(\\d)\\.0+(?!\\d)', '\\1\\2\\3', 'g') else text end,
+        'UTF8'
+      ))
+      from (
+        select case
+            when declared.key_by is null then case given when '{}' then 'null' else given end
+            else (
+              select coalesce(jsonb_agg(given #> string_to_array(path, '.') order by place), '[]')
+              from unnest(declared.key_by) with ordinality as named (path, place)
+            )
+          end::text as text
+        offset 0
+      ) as keyed
+    ),
       declared.key_while, declared.key_within_ms, declared.quiet_ms, declared.at_most_ms,
       to_queue, enqueue.priority, declared.max_attempts, given, enqueue.run_at, true
     );
@@ -120,7 +144,8 @@ const BY_RULES: Making = {
   end if;`,
 };
 
-const OUT_OF_RANGE = `enqueue.run_at < ${EARLIEST} or enqueue.run_at > ${LATEST}`;
+const OUT_OF_RANGE =
+  `enqueue.run_at < timestamptz '0001-01-01 00:00:00+00' or enqueue.run_at > timestamptz '9999-12-31 23:59:59.999999+00'`;
 
 function enqueueFunction(
   { create, options, mustWake, making, isOutOfRange = OUT_OF_RANGE_AT_FIRST }: EnqueueVersion,
@@ -235,7 +260,7 @@ ${
 export const ENQUEUE_SILENTLY: string = enqueueFunction({
   create: "create or replace",
   options: PINNED,
-  mustWake: `(${silence("to_queue")}) is null`,
+  mustWake: UNLESS_SILENT,
   making: BY_ARGS_ALONE,
 });
 
@@ -243,7 +268,7 @@ export const ENQUEUE_SILENTLY: string = enqueueFunction({
 export const ENQUEUE_IN_RANGE: string = enqueueFunction({
   create: "create or replace",
   options: PINNED,
-  mustWake: `(${silence("to_queue")}) is null`,
+  mustWake: UNLESS_SILENT,
   making: BY_ARGS_ALONE,
   isOutOfRange: OUT_OF_RANGE,
 });
@@ -252,7 +277,7 @@ export const ENQUEUE_IN_RANGE: string = enqueueFunction({
 export const ENQUEUE_BY_RULES: string = enqueueFunction({
   create: "create or replace",
   options: PINNED,
-  mustWake: `(${silence("to_queue")}) is null`,
+  mustWake: UNLESS_SILENT,
   making: BY_RULES,
   isOutOfRange: OUT_OF_RANGE,
 });

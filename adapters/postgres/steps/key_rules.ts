@@ -1,10 +1,4 @@
-import { KEY_STATES } from "../../ports/key_rule.ts";
 import { ENQUEUE_BY_RULES, ENQUEUE_IN_RANGE } from "./enqueue_function.ts";
-import { endFreshJobs } from "./history.ts";
-import { GIVEN_JOBS } from "./given_jobs.ts";
-import { keySql } from "./key_sql.ts";
-import { silence } from "./silence.ts";
-import { supersededErrors } from "./superseded.ts";
 
 const OFFER_KEYED_ARGS =
   "bigint, text, bytea, text[], bigint, bigint, bigint, text, int, int, jsonb, timestamptz, boolean";
@@ -50,7 +44,7 @@ create function {schema}.offer_keyed(
 ) language plpgsql security definer set search_path = pg_catalog, pg_temp as $body$
 #variable_conflict use_variable
 declare
-  states text[] := coalesce(key_while, '{${KEY_STATES.join(",")}}');
+  states text[] := coalesce(key_while, '{pending,retryable,running,completed}');
   due timestamptz := greatest(
     case
       when quiet_ms is null then coalesce(given_run_at, clock_timestamp())
@@ -172,7 +166,23 @@ begin
   if not found or new.state <> 'pending' then
     return null;
   end if;
-  new_key := ${keySql("new.args", "declared.key_by")};
+  new_key := (
+      select sha256(convert_to(
+        -- A fraction is rare, and looking for its zeros is dear.
+        case when text like '%.%0%' then regexp_replace(text, '("(?:[^"\\\\]|\\\\.)*")|(\\d\\.\\d*[1-9])0+(?!\\d)|(\\d)\\.0+(?!\\d)', '\\1\\2\\3', 'g') else text end,
+        'UTF8'
+      ))
+      from (
+        select case
+            when declared.key_by is null then case new.args when '{}' then 'null' else new.args end
+            else (
+              select coalesce(jsonb_agg(new.args #> string_to_array(path, '.') order by place), '[]')
+              from unnest(declared.key_by) with ordinality as named (path, place)
+            )
+          end::text as text
+        offset 0
+      ) as keyed
+    );
   if new.unique_key <> new_key then
     delete from {schema}.job_key as held
     where held.kind = new.kind and held.key = new.unique_key and held.job_id = new.id;
@@ -196,8 +206,44 @@ begin
       delete from {schema}.job
       where id = new.id
       returning job.*, 'cancelled' as final, null::jsonb as output,
-        ${supersededErrors("job", "offered.id")} as final_errors
-    ), ${endFreshJobs("kept_out")}
+        
+    case
+      when jsonb_build_object(
+      'class', 'superseded', 'message', 'superseded by job ' || offered.id || ', which has the same unique key'
+    ) is null then job.errors
+      when coalesce(jsonb_typeof(job.errors), 'null') = 'null' then jsonb_build_array(jsonb_build_object('attempt', job.attempt, 'at', to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) || jsonb_build_object(
+      'class', 'superseded', 'message', 'superseded by job ' || offered.id || ', which has the same unique key'
+    ))
+      when jsonb_typeof(job.errors) <> 'array' then jsonb_build_array((job.errors), jsonb_build_object('attempt', job.attempt, 'at', to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) || jsonb_build_object(
+      'class', 'superseded', 'message', 'superseded by job ' || offered.id || ', which has the same unique key'
+    ))
+      when jsonb_array_length(job.errors) >= 100 then ((job.errors) - 1) || (jsonb_build_object('attempt', job.attempt, 'at', to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) || jsonb_build_object(
+      'class', 'superseded', 'message', 'superseded by job ' || offered.id || ', which has the same unique key'
+    ))
+      else (job.errors) || (jsonb_build_object('attempt', job.attempt, 'at', to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) || jsonb_build_object(
+      'class', 'superseded', 'message', 'superseded by job ' || offered.id || ', which has the same unique key'
+    ))
+    end as final_errors
+    ), written as (
+    insert into {schema}.job_history (
+      id, kind, queue, state, priority, scheduled_at, enqueued_at, claimed_at, finished_at,
+      attempt, max_attempts, run, snoozes, alone, args, unique_key, errors, progress, output, periodic
+    )
+    select
+      id, kind, queue, final, priority, case when undeclared then claimed_at else scheduled_at end, enqueued_at, claimed_at, clock_timestamp(),
+      attempt, max_attempts, run, snoozes, alone, args, unique_key, final_errors, progress, output, periodic
+    from kept_out
+    returning id, run, state, queue
+  ), released as (
+    
+    delete from {schema}.job_key
+    using kept_out as ended
+    where ended.unique_key is not null
+      and ended.final <> 'completed'
+      and job_key.kind = ended.kind
+      and job_key.key = ended.unique_key
+      and job_key.job_id = ended.id
+  )
     select count(*) into ended from written;
   end if;
   return null;
@@ -223,7 +269,54 @@ language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = for
 #variable_conflict use_column
 begin
   return query
-  with ${GIVEN_JOBS}, offered as materialized (
+  with 
+  rules as materialized (
+    select name, key_by, key_while, key_within_ms, quiet_ms, at_most_ms
+    from {schema}.kind
+    where key_while is not null and name = any($8::text::text[])
+    union all
+    select name, key_by::text[], key_while::text[], key_within_ms, quiet_ms, at_most_ms
+    from unnest(
+      $9::text::text[], $10::text::text[], $11::text::text[], $12::text::bigint[], $13::text::bigint[],
+      $14::text::bigint[]
+    ) as own (name, key_by, key_while, key_within_ms, quiet_ms, at_most_ms)
+    where not exists (select from {schema}.kind where kind.name = own.name and kind.key_while is not null)
+  ), given as materialized (
+    select
+      given.*, key_while, key_within_ms, quiet_ms, at_most_ms,
+      case when rules.name is not null or is_unique then (
+      select sha256(convert_to(
+        -- A fraction is rare, and looking for its zeros is dear.
+        case when text like '%.%0%' then regexp_replace(text, '("(?:[^"\\\\]|\\\\.)*")|(\\d\\.\\d*[1-9])0+(?!\\d)|(\\d)\\.0+(?!\\d)', '\\1\\2\\3', 'g') else text end,
+        'UTF8'
+      ))
+      from (
+        select case
+            when key_by is null then case args when '{}' then 'null' else args end
+            else (
+              select coalesce(jsonb_agg(args #> string_to_array(path, '.') order by place), '[]')
+              from unnest(key_by) with ordinality as named (path, place)
+            )
+          end::text as text
+        offset 0
+      ) as keyed
+    ) end as key,
+      greatest(
+        case
+          when quiet_ms is null then coalesce(run_at::timestamptz, clock_timestamp())
+          else clock_timestamp() + quiet_ms * interval '1 ms'
+        end,
+        clock_timestamp()
+      ) as due
+    from (
+      select ord, kind, queue, priority, max_attempts, args::jsonb as args, run_at, is_unique
+      from unnest(
+        $1::text::text[], $2::text::text[], $3::text::smallint[], $4::text::int[], $5::text::text[], $6::text::text[],
+        $7::text::boolean[]
+      ) with ordinality as given (kind, queue, priority, max_attempts, args, run_at, is_unique, ord)
+    ) as given
+    left join rules on rules.name = given.kind
+  ), offered as materialized (
     select given.ord, offer.id, offer.added, offer.woken_queue
     from (select * from given order by kind, key, ord) as given
     cross join lateral {schema}.offer_keyed(
@@ -237,7 +330,17 @@ begin
       from offered
       where woken_queue is not null and ($16 or not added)
     ) as ready
-    where ${silence("ready.queue")} is null
+    where case
+        when exists (
+          select from {schema}.awake
+          where awake.queue = ready.queue
+            and awake.until between clock_timestamp() and clock_timestamp() + interval '1 minute'
+        ) then 'awake'
+        when not exists (select from {schema}.listening where listening.queue = ready.queue) then 'nobody'
+        when exists (
+          select from {schema}.queue as known where known.name = ready.queue and known.paused_at is not null
+        ) then 'paused'
+      end is null
   )
   select offered.ord::int, offered.id, not added, (select count(*) from woken)
   from offered;
