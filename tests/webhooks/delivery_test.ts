@@ -276,7 +276,7 @@ Deno.test("what waits for an endpoint that disables itself is an alert, what a p
   const { id } = await site.endpoint(receiver.url);
   for (let count = 1; count <= 2; count++) {
     await site.record({});
-    await receiver.until(count);
+    await site.untilTried(id, count);
   }
   const values = async () => (await runtime.events.alerts()).map(({ name, value }) => [name, value]);
   await webhooks.update(id, { enabled: false });
