@@ -272,7 +272,7 @@ export const rescueCases: readonly Case[] = [
       const abort = await eventually(() => stage.journal().find((entry) => entry.what === "abort"));
       assert(abort.note?.includes("taken for dead"), abort.note);
       gate.open();
-      const job = await stage.until(runtime, id, "completed", 4000);
+      const job = await stage.until(runtime, id, "completed", 8000);
       assertEquals([job.attempt, job.run, job.errors[0]!.class], [2, 2, "worker lost"]);
       const owners = await ownersOf(store);
       assert(owners.length === 1 && owners[0]!.id !== alive[0]!.id);
