@@ -3,7 +3,7 @@ import { PostgresDatabase } from "../../adapters/postgres/mod.ts";
 import { createRuntime } from "../../mod.ts";
 import type { MigrationStep } from "../../ports/database.ts";
 import { eventually } from "../conformance/eventually.ts";
-import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
+import { uniqueSchema } from "../support/test_database.ts";
 import { withSchemas } from "./support/schemas.ts";
 
 const SLOW: readonly MigrationStep[] = [
