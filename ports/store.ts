@@ -112,7 +112,7 @@ export interface Store {
   /**
    * Puts back the jobs of a process whose heartbeat still has the value `beat`, and then forgets the process.
    * What was started has spent its attempt; what was only claimed is free. Of many it may put back some and ask to be
-   * called again.
+   * called again; once it has put back one, the process gets no more jobs and starts none, and a heartbeat says so.
    */
   rescue(owner: string, beat: string, error: RescueError): Promise<Rescued>;
 

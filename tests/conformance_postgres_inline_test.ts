@@ -1,7 +1,8 @@
-import { conformance } from "./conformance/mod.ts";
+import { handlerCases } from "./conformance/cases.ts";
+import { conformanceOf } from "./conformance/conformance.ts";
 import { databaseUrl } from "./harness/database_url.ts";
 import { dropEmptySchemas, postgresHarness } from "./harness/postgres.ts";
 
-conformance(postgresHarness(databaseUrl(), "inline"));
+conformanceOf(postgresHarness(databaseUrl(), "inline"), handlerCases);
 
 Deno.test.afterAll(() => dropEmptySchemas(databaseUrl()));

@@ -2,8 +2,8 @@
  * Runs the tests (`deno task test`) on `DATABASE_URL`, or on an embedded PostgreSQL that it starts for the run, with
  * PostgreSQL's own durability settings. Everything after the mode is handed to `deno test`: flags, files, folders.
  *
- * - no mode: all tests but the slow ones and the conformance of handlers in the main thread, whose statements are those
- *   of handlers in threads;
+ * - no mode: all tests but the slow ones; of the conformance on PostgreSQL the cases about handlers run with threads, the
+ *   others with handlers in the main thread, where their statements are the same;
  * - `--slow`: the slow ones, then the matrix's older versions;
  * - `--matrix`: conformance and integration on every major version of PostgreSQL. Threads are the same on each, so the
  *   conformance runs with handlers in the main thread.
@@ -15,7 +15,7 @@ import { EMBEDDED_VERSIONS, type EmbeddedPostgres, startEmbedded } from "../embe
 import { readSummary, type Summary } from "./test_summary.ts";
 
 /** What runs on every version: whatever talks to PostgreSQL. */
-const MATRIX = /^(adapters\/postgres\/|tests\/integration\/|tests\/conformance_postgres_inline)/;
+const MATRIX = /^(adapters\/postgres\/|tests\/integration\/|tests\/conformance_postgres_(inline|records))/;
 
 /** What runs in the matrix alone. */
 const MATRIX_ALONE = /^tests\/conformance_postgres_inline/;
@@ -36,8 +36,15 @@ const LONGEST = /^tests\/conformance_/;
 /** Deno tells of a test that has run for 1, 2, 4, 8, ... minutes. None of ours needs so many. */
 const HUNG_AFTER_MINUTES = 8;
 
-/** How many other test files run at the same time. */
+/** How many other test files run at the same time. Those of the matrix wait for most of their time. */
 const FILES_AT_ONCE = 3;
+const MATRIX_FILES_AT_ONCE = 5;
+
+/** Slow ones that have much to do, and those that wait for long: neither measures what the others would disturb. */
+const SLOW_AT_ONCE = [
+  /(clock_changes|json_text|json_round_trip|versions|scenarios|fuzz\/database|fuzz\/fuzz|demo|migrations|order)_slow/,
+  /(bounds|full_length|long_outage|webhooks\/(endpoint_health|kill))_slow/,
+] as const;
 
 /** A file system in memory, where there is one, and how much of it must be free. */
 const MEMORY_FOLDER = "/dev/shm";
@@ -82,16 +89,12 @@ async function run(
     ? "the PostgreSQL of DATABASE_URL"
     : `PostgreSQL ${server.version} (embedded)`;
   await say(`Testing on ${where}.`);
-  const longest = areSlow ? [] : files.filter((file) => LONGEST.test(file));
-  const others = files.filter((file) => !longest.includes(file));
-  // The slow ones measure, so each has the machine for itself. Most others wait for other processes and for deadlines.
-  const runs: DenoTest[] = [{ files: others, atOnce: areSlow ? null : FILES_AT_ONCE }];
-  if (longest.length > 0) runs.push({ files: longest, atOnce: longest.length });
-  const ends = await Promise.all(
-    runs.map(({ files, atOnce }) =>
-      denoTest(server?.url ?? url ?? "", { files: [...args, ...files], atOnce })
-    ),
-  );
+  const ends = [];
+  for (const runs of areSlow ? slowRuns(files) : [quickRuns(files, version !== undefined)]) {
+    const run = ({ files, atOnce }: DenoTest) =>
+      denoTest(server?.url ?? url ?? "", { files: [...args, ...files], atOnce });
+    ends.push(...await Promise.all(runs.map(run)));
+  }
   const summaries = ends.flatMap(({ summary }) => summary ?? []);
   const code = ends.find(({ code }) => code !== 0)?.code ?? 0;
   const sum = (count: "passed" | "failed" | "ignored") =>
@@ -102,6 +105,23 @@ async function run(
       : `Tests on ${where}: ${sum("passed")} passed, ${sum("failed")} failed, ${sum("ignored")} ignored`,
   );
   return code;
+}
+
+/** At the same time. Most wait for other processes and for deadlines. */
+function quickRuns(files: readonly string[], isMatrix: boolean): DenoTest[] {
+  const longest = files.filter((file) => LONGEST.test(file));
+  const others = files.filter((file) => !longest.includes(file));
+  const runs: DenoTest[] = [{ files: others, atOnce: isMatrix ? MATRIX_FILES_AT_ONCE : FILES_AT_ONCE }];
+  return longest.length > 0 ? [...runs, { files: longest, atOnce: longest.length }] : runs;
+}
+
+/** One after the other. Most slow ones measure, and each of those has the machine for itself. */
+function slowRuns(files: readonly string[]): DenoTest[][] {
+  const beside = SLOW_AT_ONCE.map((pattern) => files.filter((file) => pattern.test(file)));
+  const alone = files.filter((file) => !beside.some((group) => group.includes(file)));
+  const runs = beside.filter((group) => group.length > 0)
+    .map((group): DenoTest[] => [{ files: group, atOnce: FILES_AT_ONCE }]);
+  return alone.length > 0 || runs.length === 0 ? [...runs, [{ files: alone, atOnce: null }]] : runs;
 }
 
 /**

@@ -192,9 +192,9 @@ export class MemoryStore implements Store {
     });
   }
 
-  /** Takes due jobs. A process that is not registered gets none: no one would rescue them. */
+  /** Takes due jobs. A process that is not registered gets none: no one would rescue them. Nor does one that is rescued. */
   claim(request: ClaimRequest): Promise<Claimed[]> {
-    if (!this.#owners.has(request.owner) || this.#paused.has(request.queue)) return Promise.resolve([]);
+    if (!this.#owners.isAlive(request.owner) || this.#paused.has(request.queue)) return Promise.resolve([]);
     const nowMs = this.#clock();
     const { queue, limit, aside } = request;
     const isFree = (row: JobRow) => !this.#isLocked(row.id);
@@ -221,7 +221,7 @@ export class MemoryStore implements Store {
 
   /** Records that claimed jobs start now. */
   started(owner: string, runs: readonly RunRef[]): Promise<void> {
-    if (!this.#owners.has(owner)) return Promise.reject(new OffTheRecordError(owner));
+    if (!this.#owners.isAlive(owner)) return Promise.reject(new OffTheRecordError(owner));
     for (const ref of runs) this.#amend(ref, { started: true });
     return Promise.resolve();
   }
@@ -317,7 +317,8 @@ export class MemoryStore implements Store {
     const cancelled: JobId[] = [];
     const queues = new Set<string>();
     let complete = true;
-    const rows = this.#owners.stands(owner, beat)
+    const isLost = this.#owners.isLost(owner, beat);
+    const rows = isLost
       ? [...this.#jobs.all()].filter((row) => row.state === "running" && row.owner === owner)
       : [];
     for (const row of rows) {
@@ -325,6 +326,7 @@ export class MemoryStore implements Store {
         complete = false;
         continue;
       }
+      this.#owners.giveUp(owner);
       const twin = this.#supersededBy(row);
       const next = rescuedRow(row, error.message, this.#clock(), twin?.id ?? null);
       this.#jobs.put(next);
@@ -334,7 +336,7 @@ export class MemoryStore implements Store {
       else (row.started ? retried : released).push(row.id);
       if (waits(next)) queues.add(row.queue);
     }
-    if (complete && this.#owners.stands(owner, beat)) this.#owners.forget(owner);
+    if (complete && isLost) this.#owners.forget(owner);
     return Promise.resolve({ retried, discarded, released, cancelled, complete, queues: [...queues] });
   }
 

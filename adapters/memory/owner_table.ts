@@ -4,6 +4,9 @@ import type { DeclaredPeriodic, Owner, PeriodicDeclaration } from "../../ports/s
 const BELIEVED_LEASES = 10;
 const BELIEVED_MS_MIN = 10 * 60_000;
 
+/** The heartbeat of a process whose rescue has begun. */
+const GIVEN_UP = 0;
+
 /** The processes on one store, their heartbeats, and the leader's lease. */
 export class OwnerTable {
   readonly #beats = new Map<string, number>();
@@ -36,20 +39,27 @@ export class OwnerTable {
     return [...this.#declared.values()].filter(({ periodics }) => periodics.length > 0).reverse();
   }
 
-  has(owner: string): boolean {
-    return this.#beats.has(owner);
+  /** Whether a process is on the record, and its rescue has not begun. */
+  isAlive(owner: string): boolean {
+    return (this.#beats.get(owner) ?? GIVEN_UP) !== GIVEN_UP;
   }
 
-  /** Whether its last heartbeat is still this one. */
-  stands(owner: string, beat: string): boolean {
-    return String(this.#beats.get(owner)) === beat;
-  }
-
-  /** Renews a heartbeat; false when the process is no longer on the record. */
-  beat(owner: string): boolean {
+  /** Whether its last heartbeat is still this one, or its rescue has begun. */
+  isLost(owner: string, beat: string): boolean {
     const last = this.#beats.get(owner);
-    if (last !== undefined) this.#beats.set(owner, last + 1);
-    return last !== undefined;
+    return last === GIVEN_UP || String(last) === beat;
+  }
+
+  /** Its rescue has begun: it can't renew its heartbeat, and gets no more jobs. */
+  giveUp(owner: string): void {
+    this.#beats.set(owner, GIVEN_UP);
+  }
+
+  /** Renews a heartbeat; false when the process is not alive. */
+  beat(owner: string): boolean {
+    const isAlive = this.isAlive(owner);
+    if (isAlive) this.#beats.set(owner, this.#beats.get(owner)! + 1);
+    return isAlive;
   }
 
   /** Every process with the value of its last heartbeat. */

@@ -1,3 +1,4 @@
+import { GIVEN_UP } from "./rescue.ts";
 import { placeSql } from "./sql_text.ts";
 
 /**
@@ -48,13 +49,16 @@ function asideBranch(
 /**
  * The branches are read one after the other, and a later one only when the earlier ones did not fill the limit: that
  * makes priority strict. A process that is not on the record (it was rescued) gets nothing, for nobody would miss its
- * jobs; the lock on its row makes a rescue wait for a claim that has begun. Nor does one whose protocol is too old, nor
- * anybody while the queue is paused.
+ * jobs; the lock on its row makes a rescue wait for a claim that has begun. Nor does one whose rescue has begun, for what
+ * it got would be rescued too; nor one whose protocol is too old, nor anybody while the queue is paused.
  */
 function claim(branches: readonly string[], { aside }: { readonly aside: boolean }): string {
   return `
   with alive as materialized (
-    select 1 from {schema}.worker where id = $1::text::uuid and not outdated for key share
+    select 1
+    from {schema}.worker
+    where id = $1::text::uuid and not outdated and heartbeat_at > ${GIVEN_UP}
+    for key share
   ), due as materialized (
     select place, priority, scheduled_at, ${aside ? "aside, " : ""}row_number() over () as ord
     from (

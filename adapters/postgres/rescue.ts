@@ -13,7 +13,10 @@ import { countLeft, forget } from "./unregister.ts";
 /** The heartbeat as text: a value to compare, nothing to reckon with. */
 export const BEAT_SQL: string = isoSql("heartbeat_at");
 
-/** The heartbeat of a process whose rescue has begun. It can't renew it, so it learns that its runs are others'. */
+/**
+ * The heartbeat of a process whose rescue has begun. It can't renew it, so it learns that its runs are others'; until then
+ * it claims and starts nothing more.
+ */
 export const GIVEN_UP = "timestamptz 'epoch'";
 
 /** Whoever renews, or rescues too, holds the row; so does a claim that has begun. */

@@ -1,13 +1,14 @@
 import { OffTheRecordError } from "../../ports/errors.ts";
 import type { JobId } from "../../ports/job.ts";
 import type { RunRef } from "../../ports/store.ts";
+import { GIVEN_UP } from "./rescue.ts";
 import { arrayLiteral, refColumns } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
 /** Under the lock nobody takes the process off the record, and a mark that comes late finds nobody to be for. */
 const MARK = `
   with alive as materialized (
-    select 1 from {schema}.worker where id = $1::text::uuid for key share
+    select 1 from {schema}.worker where id = $1::text::uuid and heartbeat_at > ${GIVEN_UP} for key share
   ), marked as (
     insert into {schema}.start_mark (owner, seq, job_ids, runs)
     select $1::text::uuid, $2::text::bigint, $3::text::bigint[], $4::text::int[]

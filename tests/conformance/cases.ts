@@ -26,32 +26,39 @@ import { uniqueCases } from "./cases/unique.ts";
 import { upkeepCases } from "./cases/upkeep.ts";
 import { waitCases } from "./cases/wait.ts";
 
-/** The whole contract, area by area. */
-export const cases: readonly Case[] = [
+/** What is on record and who is told of it. A handler is what ends a job there, and that wherever it runs. */
+export const recordCases: readonly Case[] = [
   ...declarationCases,
-  ...enqueueCases,
   ...transactionCases,
   ...uniqueCases,
   ...twinCases,
+  ...runCases,
+  ...waitCases,
+  ...inspectCases,
+  ...periodicCases,
+  ...pauseCases,
+  ...retentionCases,
+  ...upkeepCases,
+];
+
+/** What handlers are given, what they do and what is done to them, beside how many others. */
+export const handlerCases: readonly Case[] = [
+  ...enqueueCases,
   ...edgeCases,
   ...attemptCases,
   ...snoozeCases,
   ...timeoutCases,
   ...crashCases,
-  ...runCases,
   ...cancelCases,
   ...retryCases,
   ...completeInCases,
   ...ctxJobsCases,
   ...progressCases,
-  ...waitCases,
-  ...inspectCases,
-  ...periodicCases,
   ...queueCases,
-  ...pauseCases,
   ...stopCases,
   ...rescueCases,
-  ...retentionCases,
-  ...upkeepCases,
   ...propertyCases,
 ];
+
+/** The whole contract, area by area. */
+export const cases: readonly Case[] = [...recordCases, ...handlerCases];

@@ -9,7 +9,12 @@ const REASONS: Readonly<Record<keyof Capabilities, string>> = {
 
 /** Registers the whole suite with `Deno.test`: one test for each sentence of the contract. */
 export function conformance(harness: Harness): void {
-  for (const each of cases) register(harness, each);
+  conformanceOf(harness, cases);
+}
+
+/** Registers a part of it. */
+export function conformanceOf(harness: Harness, chosen: readonly Case[]): void {
+  for (const each of chosen) register(harness, each);
 }
 
 function register(harness: Harness, each: Case): void {

@@ -1,5 +1,6 @@
-/** How often it is looked, in ms. */
-const LOOK_MS = 10;
+/** A look comes after a tenth of the time that it has been waited, within these, in ms: each costs a statement or two. */
+const LOOK_MS_MIN = 10;
+const LOOK_MS_MAX = 50;
 
 /**
  * Calls a function until it neither throws nor returns false or undefined, and resolves to what it then returns.
@@ -10,7 +11,7 @@ export async function eventually<T>(
   look: () => T | Promise<T>,
   deadlineMs: number = 5000,
 ): Promise<Exclude<T, false | undefined>> {
-  const deadline = performance.now() + deadlineMs;
+  const began = performance.now();
   for (;;) {
     let failure: unknown = new Error("it never held");
     try {
@@ -19,11 +20,12 @@ export async function eventually<T>(
     } catch (error) {
       failure = error;
     }
-    if (performance.now() >= deadline) {
+    const waitedMs = performance.now() - began;
+    if (waitedMs >= deadlineMs) {
       const reason = failure instanceof Error ? failure.message : String(failure);
       throw new Error(`After ${deadlineMs} ms: ${reason}`, { cause: failure });
     }
-    await pause(LOOK_MS);
+    await pause(Math.min(Math.max(waitedMs / 10, LOOK_MS_MIN), LOOK_MS_MAX, deadlineMs - waitedMs));
   }
 }
 

@@ -1,12 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
-import { JOB_STEPS } from "../../adapters/postgres/schema.ts";
 import { PostgresDatabase } from "../../adapters/postgres/mod.ts";
 import { createRuntime } from "../../mod.ts";
 import type { MigrationStep } from "../../ports/database.ts";
 import { eventually } from "../conformance/eventually.ts";
-import { Program } from "../programs/program.ts";
-import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
-import { connectPostgres } from "./support/connect.ts";
+import { uniqueSchema } from "../support/test_database.ts";
+import { withSchemas } from "./support/schemas.ts";
 
 const SLOW: readonly MigrationStep[] = [
   {
@@ -22,45 +20,6 @@ const SLOW: readonly MigrationStep[] = [
     down: "drop table {schema}.slow",
   },
 ];
-
-/** Runs a test with a connection and schemas that are dropped after it. */
-async function withSchemas(
-  count: number,
-  body: (it: { url: string; sql: ReturnType<typeof connectPostgres>; schemas: string[] }) => Promise<void>,
-): Promise<void> {
-  const url = await testDatabaseUrl();
-  const sql = connectPostgres(url, 2);
-  const schemas = Array.from({ length: count }, uniqueSchema);
-  try {
-    await body({ url, sql, schemas });
-  } finally {
-    for (const schema of schemas) await sql.unsafe(`drop schema if exists ${schema} cascade`);
-    await sql.end();
-  }
-}
-
-Deno.test("eight processes migrate and start at the same moment, 20 times over: each step once, no errors", async () => {
-  await withSchemas(20, async ({ url, sql, schemas }) => {
-    const config = JSON.stringify({ url, schemas, at: Date.now() + 3500, everyMs: 150 });
-    const programs = Array.from(
-      { length: 8 },
-      () => new Program("../tests/integration/programs/migrating", [config]),
-    );
-    try {
-      for (const program of programs) {
-        assertEquals([(await program.end()).code, program.stderr], [0, ""]);
-      }
-    } finally {
-      for (const program of programs) await program[Symbol.asyncDispose]();
-    }
-    for (const schema of schemas) {
-      const steps = await sql.unsafe(
-        `select version from ${schema}.migration where part = 'jobs' order by version`,
-      );
-      assertEquals(steps.map(({ version }) => version), JOB_STEPS.map(({ version }) => version));
-    }
-  });
-});
 
 Deno.test("a process that is cut off in the middle of a migration leaves whole steps, and the next one completes it", async () => {
   await withSchemas(1, async ({ url, sql, schemas: [schema] }) => {

@@ -29,8 +29,9 @@ Deno.test("refused connections alone: retried on schedule, then disabled once, w
     assert(log.every(({ error, status }) => status === null && error === "the connection was refused"));
   }
   assert(deliveries.flatMap(({ log }) => log).length >= 3);
-  const notices = site.main.lines.filter((line) => line.includes("a webhook endpoint was disabled"));
-  assertEquals(notices.length, 1);
+  const notices = () => site.main.lines.filter((line) => line.includes("a webhook endpoint was disabled"));
+  await eventually(() => notices().length > 0);
+  assertEquals(notices().length, 1);
   // Events that come meanwhile pass it by.
   const missed = await site.record({});
   const { runtime, webhooks } = site.main;
@@ -62,46 +63,6 @@ Deno.test("a success in between: an endpoint that fails again after the window i
   await site.record({});
   await receiver.until(4);
   assertEquals((await site.main.webhooks.get(id)).enabled, true);
-});
-
-Deno.test("an endpoint most of whose deliveries fail is tried one at a time, with pauses, and the first success frees all", async () => {
-  await using site = await Site.open({ settings: { probeMs: 300, scheduleMs: [60_000], maxAttempts: 1000 } });
-  let [now, most] = [0, 0];
-  let fails = true;
-  await using receiver = new Receiver();
-  receiver.answer = async () => {
-    most = Math.max(most, ++now);
-    await pause(20);
-    now--;
-    return new Response(null, { status: fails ? 500 : 200 });
-  };
-  const { id } = await site.endpoint(receiver.url);
-  const record = (length: number) =>
-    site.main.runtime.recorder.recordMany(
-      Array.from({ length }, () => ({ type: "order.placed", subject: "order:1" })),
-    );
-  await record(20);
-  await eventually(async () => (await site.main.webhooks.get(id)).paused, 20_000);
-  // What was under way when it began to pause, and the first short pauses.
-  await eventually(async () => {
-    const before = receiver.got.length;
-    await pause(350);
-    return receiver.got.length <= before + 1;
-  }, 20_000);
-  most = 0;
-  await record(30);
-  const before = receiver.got.length;
-  await receiver.until(before + 3);
-  assertEquals(most, 1);
-  const gaps = receiver.got.slice(before).map(({ at }, index, all) =>
-    index === 0 ? Infinity : at - all[index - 1]!.at
-  );
-  assert(gaps.every((gap) => gap > 250), gaps.join());
-  fails = false;
-  // Those in their backoff of a minute too.
-  await site.untilState(id, "delivered", 50);
-  const endpoint = await site.main.webhooks.get(id);
-  assertEquals([endpoint.failingSince, endpoint.paused], [null, false]);
 });
 
 for (const ordered of [false, true]) {

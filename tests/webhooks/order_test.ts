@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DeliveryMadeError } from "../../events/webhooks/mod.ts";
 import { orderedFanOut } from "../../events/webhooks/_fan_out_in_order.ts";
 import { InvalidOptionError, silentLog } from "../../mod.ts";
-import { eventually, pause } from "../conformance/eventually.ts";
+import { eventually } from "../conformance/eventually.ts";
 import { Receiver } from "./support/receiver.ts";
 import { Site } from "./support/site.ts";
 
@@ -43,29 +43,6 @@ Deno.test("an ordered endpoint gets one after the other, by two processes, and w
     const result = await site.main.runtime.wait(jobId, 20_000);
     assert(result.done && result.state === "completed");
   }
-});
-
-Deno.test("an ordered endpoint gets events in the order in which they were recorded, by any number of processes", async () => {
-  await using site = await Site.open();
-  for (let more = 0; more < 2; more++) await site.build().runtime.start();
-  await using receiver = new Receiver();
-  const { id } = await site.endpoint(receiver.url, { ordered: true });
-  await site.endpoint(receiver.url + "/any");
-  const count = 150;
-  const recorders = site.processes.map(({ runtime }) => runtime.recorder);
-  for (let number = 0; number < count; number++) {
-    await recorders[number % recorders.length]!.record({
-      type: "order.placed",
-      subject: "a",
-      data: { number },
-    });
-  }
-  await site.untilState(id, "delivered", count);
-  const inLine = receiver.got.filter(({ path }) => !path.endsWith("/any"));
-  assertEquals(
-    inLine.map(({ text }) => JSON.parse(text).data.number),
-    Array.from({ length: count }, (_, at) => at),
-  );
 });
 
 Deno.test("a relay makes the deliveries of as many events as one transaction can bear, and of one event all", async () => {
@@ -219,34 +196,4 @@ Deno.test("a test that an ordered endpoint has put off is not in its line", asyn
   await site.record({});
   await site.untilState(id, "delivered");
   assertEquals(receiver.got.filter(({ headers }) => headers.get("webhook-id") === eventId).length, 1);
-});
-
-Deno.test("the line of an ordered endpoint that another process works on does not keep this one busy", async () => {
-  await using site = await Site.open({ settings: { scheduleMs: [1000], probeMs: 10_000 } });
-  await using receiver = new Receiver();
-  const { id } = await site.endpoint(receiver.url, { ordered: true });
-  // As the other process has it while it works.
-  await site.sql.unsafe(
-    `update ${site.schema}.webhook_endpoint
-     set busy_until = clock_timestamp() + interval '1 min', busy_by = gen_random_uuid()`,
-  );
-  const count = 200;
-  await site.main.runtime.recorder.recordMany(
-    Array.from({ length: count }, () => ({ type: "order.placed", subject: "order:1" })),
-  );
-  await site.untilState(id, "waiting", count);
-  const runs = async (): Promise<number> => {
-    const [row] = await site.sql.unsafe(
-      `select sum(run)::int as runs from ${site.schema}.job where kind = 'webhook.deliver'`,
-    );
-    return Number(row!.runs);
-  };
-  // After their first looks they come to rest. Else each of them would come back every second.
-  await eventually(async () => {
-    const before = await runs();
-    await pause(2000);
-    return before >= count && await runs() - before < count / 2;
-  }, 45_000);
-  await site.sql.unsafe(`update ${site.schema}.webhook_endpoint set busy_until = null, busy_by = null`);
-  await receiver.until(count / 2);
 });

@@ -90,11 +90,7 @@ Deno.test("redeliver() of one that waits sends it now, with the attempts that it
   const { webhooks } = site.main;
   const { id } = await site.endpoint(receiver.url);
   await site.record({});
-  await receiver.until(1);
-  const [waiting] = await eventually(async () => {
-    const found = await webhooks.deliveries({ endpointId: id });
-    return found[0]!.log.length === 1 ? found : undefined;
-  }, 30_000);
+  const [waiting] = await site.untilTried(id);
   // Its pause would hold it up.
   await webhooks.update(id, { enabled: true });
   assertEquals(await webhooks.redeliver(id), 0);

@@ -1,5 +1,5 @@
 import { OffTheRecordError } from "../../../ports/mod.ts";
-import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
+import { assert, assertEquals, assertInstanceOf, assertRejects } from "../../support/assert.ts";
 import type { Case } from "../case.ts";
 import { eventually, pause } from "../eventually.ts";
 import { bareJob, ownersOf } from "../stage.ts";
@@ -228,6 +228,31 @@ export const rescueCases: readonly Case[] = [
     },
   },
   {
+    name: "a process whose rescue has begun gets and starts nothing more, though some of its jobs are left",
+    async run(stage) {
+      const ghost = await stage.ghost();
+      await ghost.store.insert([1, 2].map((n) => bareJob("k", { n })));
+      const [started, held] = await ghost.claim(2, 1);
+      const other = await stage.ghost();
+      const beat = (await other.beatOf(ghost.id))!;
+      const open = await stage.begin();
+      await other.store.cancel(held!.id, open.tx);
+      const first = await other.store.rescue(ghost.id, beat, LOST);
+      const { alive } = await ghost.store.beat(ghost.id);
+      const taken = await ghost.claim(1);
+      const marked = await ghost.store.started(ghost.id, [held!]).catch((error) => error);
+      await open.rollback();
+      assertEquals([first.retried, first.complete, alive], [[started!.id], false, false]);
+      // What it took now would be rescued too, and charged for a second start.
+      assertEquals(taken, []);
+      assertInstanceOf(marked, OffTheRecordError);
+      const second = await other.store.rescue(ghost.id, (await other.beatOf(ghost.id))!, LOST);
+      assertEquals([second.released, second.complete], [[held!.id], true]);
+      const [next] = await other.claim(1);
+      assertEquals([next!.id, next!.attempt], [started!.id, 2]);
+    },
+  },
+  {
     name: "a runtime that was taken for dead goes on under a new name, and its old runs are fenced off",
     async run(stage) {
       const runtime = await stage.start({ kinds: [stage.kind("k")] });
@@ -247,7 +272,7 @@ export const rescueCases: readonly Case[] = [
       const abort = await eventually(() => stage.journal().find((entry) => entry.what === "abort"));
       assert(abort.note?.includes("taken for dead"), abort.note);
       gate.open();
-      const job = await stage.until(runtime, id, "completed", 4000);
+      const job = await stage.until(runtime, id, "completed", 8000);
       assertEquals([job.attempt, job.run, job.errors[0]!.class], [2, 2, "worker lost"]);
       const owners = await ownersOf(store);
       assert(owners.length === 1 && owners[0]!.id !== alive[0]!.id);

@@ -111,6 +111,20 @@ export class Site implements AsyncDisposable {
     }
   }
 
+  /**
+   * Waits until so many deliveries of an endpoint have been tried, and their jobs are back in line: that the receiver has
+   * answered is on record some time later. Resolves to them, oldest first.
+   */
+  async untilTried(endpointId: string, count = 1): Promise<Delivery[]> {
+    return await eventually(async () => {
+      const found = await this.main.webhooks.deliveries({ endpointId, limit: 1000 });
+      const tried = found.filter(({ log }) => log.length > 0);
+      const jobs = await Promise.all(tried.map(({ jobId }) => this.main.runtime.get(jobId)));
+      const done = jobs.filter((job) => job?.state === "retryable" || job?.state === "pending").length;
+      return tried.length === count && done === count ? tried.toReversed() : undefined;
+    }, 30_000);
+  }
+
   /** Ends all of it. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const worker of this.#workers) await worker[Symbol.asyncDispose]();
