@@ -4,6 +4,7 @@ import { giveTo, serverAccount } from "../../embedded/account.ts";
 import { startEmbedded } from "../../embedded/mod.ts";
 import { DatabaseUnavailableError } from "../../ports/errors.ts";
 import { PostgresDatabase } from "./database.ts";
+import { databaseUrl } from "./fixture_test.ts";
 
 const TLS = new URL("./testdata/tls/", import.meta.url);
 
@@ -95,4 +96,14 @@ Deno.test("where a server has no TLS, sslmode=require sends neither name nor pas
   await serving;
   assert(received.length >= 8, received);
   assertFalse(/someone|s3cret|shop/.test(received), received);
+});
+
+Deno.test("an error says that a server has no TLS, and what to do", async () => {
+  const url = new URL(databaseUrl());
+  url.searchParams.set("sslmode", "require");
+  const database = PostgresDatabase.connect({ url: url.href, poolSize: 1, listen: "off" });
+  const error = await assertRejects(() => database.query("select 1"), DatabaseUnavailableError);
+  await database.close();
+  assertStringIncludes(error.message, "Cannot reach the database over TLS: the server has none");
+  assertStringIncludes(error.message, "sslmode=disable");
 });

@@ -217,6 +217,13 @@ export function translateError(error: unknown, context?: StatementContext): Erro
   if (code === PART_TOO_OLD) return partTooOld(error);
   const cause = { cause: error };
   if (CONNECTION_CODES.has(code)) {
+    if (error.message.includes("before secure TLS connection was established")) {
+      return new DatabaseUnavailableError(
+        `Cannot reach the database over TLS: the server has none, or ended the handshake: ${error.message}: give it a ` +
+          `certificate, or say sslmode=disable in the URL`,
+        cause,
+      );
+    }
     return new DatabaseUnavailableError(`Cannot reach the database: ${error.message || code}`, cause);
   }
   if (CERTIFICATE_CODES.has(code)) {

@@ -69,17 +69,35 @@ const SUCCEEDED = `
   returning before.paused as was_paused`;
 
 /**
+ * Whether another event has failed too since the endpoint fails. One event alone may be at fault itself, however long it is
+ * tried.
+ */
+const OTHERS_FAILED = `
+  exists (
+    select
+    from {schema}.webhook_delivery as other
+    where other.endpoint_id = endpoint.id
+      and other.message_id <> $8::text::uuid
+      and other.state <> 'delivered'
+      and (other.log->-1->>'at')::timestamptz >= endpoint.failing_since
+  )`;
+
+/**
  * Failures that come before the next probe already were under way, or were due anyway: they count as one. The pause doubles
  * with each probe that fails, and begins anew with the failure by which all deliveries begin to wait.
  */
 const FAILED = `
   with before as (
     select
-      id, enabled, paused, failures,
+      id, paused, failures,
       least(coalesce(failing_since, clock_timestamp()), clock_timestamp()) as failing_since,
+      enabled and case
+        when failing_since <= clock_timestamp() - $6::float8 * interval '1 ms' then ${OTHERS_FAILED}
+        else false
+      end as is_given_up,
       next_probe_at > clock_timestamp() is true as waits,
       $2::text::boolean and not paused as begins_to_pause
-    from {schema}.webhook_endpoint
+    from {schema}.webhook_endpoint as endpoint
     where id = $1::text::uuid and url = $7::text
     for no key update skip locked
   )
@@ -101,16 +119,16 @@ const FAILED = `
       end,
       clock_timestamp() + $5::float8 * interval '1 ms'
     ),
-    enabled = before.enabled and before.failing_since > clock_timestamp() - $6::float8 * interval '1 ms',
+    enabled = endpoint.enabled and not before.is_given_up,
     disabled_reason = case
-      when before.enabled and before.failing_since <= clock_timestamp() - $6::float8 * interval '1 ms'
+      when before.is_given_up
         then 'nothing but failures since ' || to_char(before.failing_since at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')
       else endpoint.disabled_reason
     end
   from before
   where endpoint.id = before.id
   returning
-    before.enabled and not endpoint.enabled as was_disabled,
+    before.is_given_up as was_disabled,
     endpoint.disabled_reason, endpoint.paused,
     extract(epoch from endpoint.next_probe_at - clock_timestamp())::float8 * 1000 as pause_ms`;
 
@@ -178,8 +196,9 @@ export interface Failure {
 
 /** The first pause of an endpoint that answers, in ms: it may be that only what came first was bad. */
 const REFUSED_PAUSE_MS = 100;
-/** A backlog that a pause has sent away comes back over so long, in ms, should nobody bring it forward. */
-const BACK_MS = 5 * 60_000;
+/** What a pause has sent away comes back over so long for each of it, in ms, and over so long in all, should nobody bring it forward. */
+const BACK_MS_EACH = 30;
+const BACK_MS_MAX = 5 * 60_000;
 
 /** Knows how endpoints are: failing, pausing, busy, disabled. */
 export class EndpointHealth {
@@ -244,8 +263,8 @@ export class EndpointHealth {
   }
 
   /**
-   * After how many ms a delivery comes back that a pause has sent away. A few come back at its end, to try; a large
-   * backlog over the longest pause, or it would be busy with coming back in vain.
+   * After how many ms a delivery comes back that a pause has sent away. A few come back at its end, to try; the others after
+   * them, some 30 a second, or they would be busy with coming back in vain.
    */
   backInMs(endpointId: string, pauseMs: number): number {
     const now = performance.now();
@@ -256,7 +275,8 @@ export class EndpointHealth {
       this.#sentAway.set(endpointId, sent);
     }
     sent.count++;
-    return sent.count <= this.#settings.inFlight ? pauseMs : pauseMs + Math.random() * BACK_MS;
+    if (sent.count <= this.#settings.inFlight) return pauseMs;
+    return pauseMs + Math.random() * Math.min(BACK_MS_MAX, sent.count * BACK_MS_EACH);
   }
 
   get #pauseMsMax(): number {
@@ -309,7 +329,7 @@ export class EndpointHealth {
    * for too long. Resolves to when the next probe may be made, in ms; null where it says nothing of the endpoint.
    */
   async failed(delivery: LoadedDelivery, { sign, isOwn, askedMs }: Failure): Promise<number | null> {
-    const { endpointId, seq, endpoint: { url, isOrdered } } = delivery;
+    const { endpointId, messageId, seq, endpoint: { url, isOrdered } } = delivery;
     const { scheduleMs, probeMs, disableAfterMs } = this.#settings;
     const place = placeOf(delivery);
     if (sign !== null && !isOwn) this.#answers.note(place, seq, sign);
@@ -325,6 +345,7 @@ export class EndpointHealth {
         askedMs,
         disableAfterMs,
         url,
+        messageId,
       ]);
     const isThere = async () => await this.#state(endpointId, url) !== undefined;
     const row = await whileHeld(note, isThere, HELD_NOTE_MS);

@@ -38,7 +38,10 @@ export interface WebhookSettings {
    * From 0 to 10 years. Default 1 hour.
    */
   readonly holdMs: number;
-  /** After so long without a success an endpoint that fails is disabled, from 1 to 10 years. Default 5 days. */
+  /**
+   * After so long without a success an endpoint that fails is disabled, if more than one event has failed. From 1 to 10 years.
+   * Default 5 days.
+   */
   readonly disableAfterMs: number;
   /** So long after its fan-out a delivery that only waits is given up, from 1 to 10 years. Default 7 days. */
   readonly giveUpAfterMs: number;

@@ -65,6 +65,29 @@ Deno.test("a success in between: an endpoint that fails again after the window i
   assertEquals((await site.main.webhooks.get(id)).enabled, true);
 });
 
+Deno.test("an event that fails by itself disables no endpoint, however long it is tried; a second one that fails does", async () => {
+  await using site = await Site.open({
+    settings: { scheduleMs: [50], disableAfterMs: 300, probeMs: 50, maxAttempts: 1000 },
+  });
+  await using receiver = new Receiver();
+  receiver.answer = () => new Response(null, { status: 400 });
+  const { id } = await site.endpoint(receiver.url);
+  await site.record({});
+  const tries = async () =>
+    (await site.main.webhooks.deliveries({ endpointId: id })).flatMap(({ log }) => log);
+  await eventually(async () => {
+    const log = await tries();
+    return log.length > 2 && Date.parse(log.at(-1)!.at) - Date.parse(log[0]!.at) > 900;
+  }, 20_000);
+  assertEquals((await site.main.webhooks.get(id)).enabled, true);
+  await site.record({});
+  const { disabledReason } = await eventually(async () => {
+    const endpoint = await site.main.webhooks.get(id);
+    return endpoint.enabled ? undefined : endpoint;
+  }, 20_000);
+  assertStringIncludes(disabledReason!, "nothing but failures since");
+});
+
 for (const ordered of [false, true]) {
   const which = ordered ? "an ordered endpoint" : "an endpoint";
   Deno.test(`${which} that was down gets all as soon as it works again, retries in a backoff of days included`, async () => {
