@@ -574,7 +574,8 @@ export class MemoryStore implements Store {
     const holder = key === null ? undefined : this.#holder(key, mine);
     const twin = holder === undefined ? undefined : this.#row(holder, mine);
     if (twin !== undefined && keepsOut(twin, rule!, nowMs)) {
-      this.#meet(twin, metRow(twin, { args: job.args, dueMs: due }, rule!, nowMs), mine);
+      const queue = this.#queueOf(twin, job);
+      this.#meet(twin, metRow(twin, { args: job.args, dueMs: due, queue }, rule!, nowMs), mine);
       return { id: twin.id, existed: true };
     }
     const row = newRow(job, { seq: ++this.#lastSeq, key, periodic, nowMs, dueMs: due });
@@ -590,9 +591,14 @@ export class MemoryStore implements Store {
     if (!isFinal(row.state)) mine?.judged.add(row.id);
     if (next === row) return;
     this.#write(next, mine);
-    const signal: Signal = { type: "ready", queue: row.queue };
+    const signal: Signal = { type: "ready", queue: next.queue };
     if (mine === undefined) this.#signals.send([signal]);
     else mine.signals.push(signal);
+  }
+
+  /** Where a twin's job waits: in a queue that nobody works any more it would keep all that comes from ever being run. */
+  #queueOf(twin: JobRow, { queue }: NewJob): string {
+    return !this.#owners.works(twin.queue) && this.#owners.works(queue) ? queue : twin.queue;
   }
 
   #hold(key: string, id: JobId, mine: Staged | undefined): void {
@@ -610,7 +616,8 @@ export class MemoryStore implements Store {
     const rule = this.#rules.get(twin.kind) ?? UNIQUE_BY_ARGS;
     if (rule.debounce !== null || this.#isLocked(twin.id)) return;
     const nowMs = this.#clock();
-    this.#meet(twin, metRow(twin, { args: twin.args, dueMs: nowMs + delayMs }, rule, nowMs), undefined);
+    const { args, queue } = twin;
+    this.#meet(twin, metRow(twin, { args, dueMs: nowMs + delayMs, queue }, rule, nowMs), undefined);
   }
 
   #insertRun(periodic: string, job: PeriodicJob): JobId {

@@ -28,11 +28,12 @@ export function dueMs({ runAt }: NewJob, rule: KeyRule | null, nowMs: number): n
 /** What a job becomes when it keeps a twin out; itself when nothing changes. */
 export function metRow(
   row: JobRow,
-  twin: { readonly args: string; readonly dueMs: number },
+  twin: { readonly args: string; readonly dueMs: number; readonly queue: string },
   { debounce }: KeyRule,
   nowMs: number,
 ): JobRow {
   if (!waits(row)) return row;
+  if (twin.queue !== row.queue) row = { ...row, queue: twin.queue };
   if (debounce === null) {
     return isNew(row) && twin.dueMs < row.scheduledAtMs ? { ...row, scheduledAtMs: twin.dueMs } : row;
   }

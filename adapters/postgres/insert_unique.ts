@@ -13,7 +13,7 @@ import { arrayLiteral } from "./sql_text.ts";
  * free, and finds the holders of the others. `do nothing` leaves a caller's transaction unharmed.
  *
  * Open is left what a holder has to be judged for: all that fall under a rule, one whose holder can't be seen yet, and one
- * that is due before a holder that waits.
+ * that is due before a holder that waits, or in another queue.
  */
 const INSERT_UNIQUE = `
   with ${GIVEN_JOBS}, firsts as materialized (
@@ -59,7 +59,9 @@ const INSERT_UNIQUE = `
       or coalesce(taken.job_id, held.job_id) is null
       or case
         when taken.job_id is null then exists (
-          select from {schema}.job as twin where twin.id = held.job_id and twin.scheduled_at > given.due
+          select
+          from {schema}.job as twin
+          where twin.id = held.job_id and (twin.scheduled_at > given.due or twin.queue <> given.queue)
         )
         else exists (select from given as other where other.run_at is not null)
       end

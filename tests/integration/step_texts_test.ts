@@ -21,7 +21,7 @@ const MADE: Readonly<Record<string, readonly string[]>> = {
     "14fd124c65055835",
     "5322651b0b9a200f",
     "c243751612f80780",
-    "f3bd4b8fce9a58ca",
+    "4482d6705dd1e817",
     "8b3067b7d29b8c8e",
     "4a2c926042391314",
     "dd105bee8e52fa86",

@@ -168,7 +168,7 @@ Deno.test("claims that fail for ever stand in the overview, by their queue", asy
   await bus.sql.unsafe(`
     create function ${bus.schema}.refuse() returns trigger language plpgsql as $$
     begin raise exception 'no claims'; end $$;
-    create trigger refuse before update on ${bus.schema}.job for each row execute function ${bus.schema}.refuse()`);
+    create trigger refuse before update on ${bus.schema}.job for each statement execute function ${bus.schema}.refuse()`);
   const runtime = await bus.started([], { registrars: REGISTRARS });
   await runtime.enqueue("plain");
   const task = await eventually(async () => {

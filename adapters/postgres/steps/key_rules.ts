@@ -85,6 +85,14 @@ begin
       continue when not found;
       if twin.state = any(states) then
         if may_move and twin.state <> 'running' then
+          -- In a queue that nobody works any more it would keep all that comes from ever being run.
+          if given_queue <> twin.queue
+            and not exists (select from {schema}.listening as known where known.queue = twin.queue)
+            and exists (select from {schema}.listening as known where known.queue = given_queue)
+          then
+            update {schema}.job as waiting set queue = given_queue where waiting.id = holder;
+            woken_queue := given_queue;
+          end if;
           is_new := twin.state = 'pending' and twin.run = 0;
           if quiet_ms is not null then
             -- One that is due keeps its place in line: calls that never pause must not put it off for ever.
@@ -102,7 +110,7 @@ begin
             set scheduled_at = greatest(due, clock_timestamp())
             where job.id = holder and job.scheduled_at > due;
             if due <= clock_timestamp() then
-              woken_queue := twin.queue;
+              woken_queue := coalesce(woken_queue, twin.queue);
             end if;
           end if;
         end if;
@@ -191,7 +199,7 @@ begin
   from {schema}.offer_keyed(
     new.id, new.kind, new_key,
     declared.key_while, declared.key_within_ms, declared.quiet_ms, declared.at_most_ms,
-    null, null, null, new.args, new.scheduled_at, true
+    new.queue, null, null, new.args, new.scheduled_at, true
   );
   if offered.added then
     update {schema}.job

@@ -12,6 +12,7 @@ const BY_TAG: Partial<Kind> = { unique: { by: ["tag"] } };
 const HOUR_MS = 3_600_000;
 const FAR: DebounceRule = { by: ["tag"], quietMs: HOUR_MS, atMostMs: 2 * HOUR_MS };
 
+const queueOf = (name: string) => ({ name, concurrency: 5 });
 const inAnHour = () => new Date(Date.now() + HOUR_MS);
 
 /** The ways to enqueue one job. */
@@ -443,6 +444,26 @@ export const twinCases: readonly Case[] = [
       await runtime.resumeQueue("default");
       await stage.until(runtime, next, "completed");
       assertEquals((await runtime.get(failing))!.state, "cancelled");
+    },
+  },
+  {
+    name: "a job in a queue that nobody works any more comes to the queue of a twin that somebody works",
+    async run(stage) {
+      for (const key of [BY_TAG, {}]) {
+        const options = key === BY_TAG ? {} : { uniqueByArgs: true };
+        const kind = stage.kind(key === BY_TAG ? "ruled" : "k", key);
+        const runtime = stage.build({ kinds: [kind], queues: ["default", "old"].map(queueOf) });
+        const request = { kind: kind.name, args: stage.tagged("a", { do: "return" }), ...options };
+        const [id] = await runtime.enqueueMany([{ ...request, queue: "old" }]);
+        // As long as nobody works either of them it stays where it is.
+        assertEquals(await runtime.enqueueMany([request]), [id]);
+        assertEquals((await runtime.get(id!))!.queue, "old");
+        const worker = await stage.start({ kinds: [kind], queues: [queueOf("default")] });
+        assertEquals(await worker.offer(request.kind, request.args, options), { id, added: false });
+        await stage.until(runtime, id!, "completed");
+        assertEquals((await runtime.get(id!))!.queue, "default");
+        await worker.stop();
+      }
     },
   },
   {
