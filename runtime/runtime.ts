@@ -56,6 +56,7 @@ import { Waiters } from "./_waiters.ts";
 import { TickTaker } from "./_tick_taker.ts";
 import { within } from "./_within.ts";
 import type { Settings } from "./settings.ts";
+import { warnOfShortRetention } from "./_short_retention.ts";
 
 /** What a runtime is built of. */
 export interface RuntimeOptions extends CompositionInput {
@@ -343,6 +344,7 @@ class StoreRuntime implements WorkingRuntime {
     this.#phase = "working";
     this.#processing.start();
     this.#upkeep.start(this.#store, this.#name);
+    warnOfShortRetention(this.composition.kinds.values(), this.#settings.retentionCompletedMs, this.#log);
     this.#log.info("started", { owner: this.#processing.owner, queues: this.#processing.queues.join(",") });
   }
 

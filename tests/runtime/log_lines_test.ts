@@ -77,3 +77,18 @@ Deno.test("jobs in a queue that no process works are told of once, and again whe
   ]);
   await leading.cancel(second);
 });
+
+Deno.test("a start warns of a kind that is to keep twins out for longer than its completed jobs are kept", async () => {
+  const { lines, log } = kept();
+  const kind = { queue: "default", maxAttempts: 1, timeout: 5000, handler: () => {} };
+  const kinds = [1000, 2000].map((within) => ({ ...kind, name: `for ${within}`, unique: { within } }));
+  const settings = { retentionCompletedMs: 1000 };
+  await using runtime = createMemoryRuntime({
+    registrars: [{ kinds: [...kinds, { ...kind, name: "k" }] }],
+    settings,
+    log,
+  });
+  await runtime.start();
+  const told = lines.filter(({ event }) => event.includes("keep out their twins"));
+  assertEquals(told.map(({ level, fields }) => [level, fields["kind"]]), [["warn", "for 2000"]]);
+});
