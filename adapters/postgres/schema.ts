@@ -225,6 +225,12 @@ export const JOB_STEPS: readonly MigrationStep[] = [
   { version: 12, name: "the last day of enqueue by SQL", up: ENQUEUE_IN_RANGE, down: ENQUEUE_SILENTLY },
   { version: 13, name: "what kinds declare of twins", up: CREATE_KEY_RULES, down: DROP_KEY_RULES },
   { version: 14, name: "periodics as rows", up: PERIODIC_ROWS, down: UNDO_PERIODIC_ROWS },
+  {
+    version: 15,
+    name: "kinds that processes declare",
+    up: "alter table {schema}.worker add column kinds jsonb",
+    down: "alter table {schema}.worker drop column kinds",
+  },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */
