@@ -103,6 +103,17 @@ Deno.test("planOf() counts what returns from now, unless it was away for as long
   assertEquals(plan(young, declared())!.nextTickMs, 996 * HOUR_MS);
 });
 
+Deno.test("planOf() makes up for ticks that were missed while another program lived, as while none did", () => {
+  const [tickMs, lastTickMs] = [1000 * HOUR_MS, 998 * HOUR_MS];
+  for (const awayMs of [20 * 60_000, 6 * 24 * HOUR_MS]) {
+    const back = plan(row({ undeclaredMs: NOW_MS - awayMs, nextTickMs: null, lastTickMs }), declared())!;
+    assertEquals([back.nextTickMs, back.countsAnew], [tickMs - HOUR_MS, false]);
+  }
+  const month = 30 * 24 * HOUR_MS;
+  const added = plan(row({ undeclaredMs: NOW_MS - month, nextTickMs: null, lastTickMs }), declared())!;
+  assertEquals([added.nextTickMs, added.countsAnew], [tickMs + HOUR_MS, true]);
+});
+
 Deno.test("planOf() goes on where a program was that stored no schedules", () => {
   const old = row({ spec: null, declaredMs: null, nextTickMs: null, lastTickMs: 998 * HOUR_MS });
   assertEquals(plan(old, declared({ runAtStart: true }))!.nextTickMs, 999 * HOUR_MS);
