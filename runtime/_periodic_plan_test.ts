@@ -90,7 +90,7 @@ Deno.test("planOf() takes the ticks of what nobody declares any more, once", () 
   assertEquals(plan(row({ spec: null, nextTickMs: null })), null);
 });
 
-Deno.test("planOf() counts what returns from now, unless it was away for as long as a deploy may take", () => {
+Deno.test("planOf() counts what returns from now, unless it was away for no longer than a program may be down", () => {
   const away = (ms: number) =>
     row({ undeclaredMs: NOW_MS - ms, nextTickMs: null, lastTickMs: 990 * HOUR_MS });
   const back = plan(away(AWAY_MS_MAX), declared())!;
