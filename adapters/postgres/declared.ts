@@ -34,17 +34,19 @@ const DECLARE_KINDS = storeKindsSql(`
 
 /**
  * What an older program declares is not on its row, and what is stored may be that. So while one lives, nothing is taken for
- * undeclared. Only what differs is written, or each look would lock every kind.
+ * undeclared. Programs that are alike are read once. Only what differs is written, or each look would lock every kind.
  */
 const RENEW_KINDS = storeKindsSql(`(
     select *
     from (
       select distinct on (kind.name) kind.*
-      from {schema}.worker cross join jsonb_to_recordset(worker.kinds) as kind (
+      from (
+        select kinds, max(started_at) as started_at from {schema}.worker group by kinds
+      ) as program cross join jsonb_to_recordset(program.kinds) as kind (
         name text, queue text, max_attempts int, key_by text[], key_while text[], key_within_ms bigint,
         quiet_ms bigint, at_most_ms bigint
       )
-      order by kind.name, worker.started_at desc, worker.id
+      order by kind.name, program.started_at desc
     ) as newest
     where not exists (select from {schema}.worker where kinds is null)
     except
