@@ -10,10 +10,12 @@ import {
   queueNameFaults,
   unknownKeys,
 } from "./_declaration_faults.ts";
+import { keyRuleFaults } from "./_key_rule_faults.ts";
 import { show } from "./_show.ts";
 import { checkArgs } from "./args_schema.ts";
 import { errorText } from "./error_text.ts";
 import { toJsonText } from "./json_text.ts";
+import { checkKeyMembers, keyRuleOf } from "./key_rule.ts";
 import type { Kind, Periodic, Queue } from "./kind.ts";
 import { ARGS_BYTES_MAX, DELAY_MS_MAX, NAME_LENGTH_MAX, PERIOD_MS_MIN, PERIODIC_PREFIX } from "./limits.ts";
 import type { Schedule } from "./schedule.ts";
@@ -67,6 +69,9 @@ export function periodicKindFaults(periodic: Periodic, kinds: ReadonlyMap<string
     const checked = kind.args === undefined ? null : checkArgs(kind.name, kind.args, periodic.args);
     // Who declares can't wait for it: its handler says what is wrong.
     if (checked instanceof Promise) checked.catch(() => {});
+    // A rule that is wrong is a fault of the kind's own.
+    const rule = keyRuleFaults(name, kind).length === 0 ? keyRuleOf(kind) : null;
+    if (rule !== null) checkKeyMembers(kind.name, rule, periodic.args ?? null);
     return [];
   } catch (error) {
     return [`${name}: ${errorText(error)}`];

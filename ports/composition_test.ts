@@ -249,6 +249,12 @@ const schema = {
   },
 };
 
+const OTHER_KINDS: readonly Kind[] = [
+  { ...kind, name: "strict", args: schema },
+  { ...kind, name: "keyed", unique: { by: ["to", "order.id"] } },
+  { ...kind, name: "gathered", debounce: { by: ["shop"], quietMs: 1, atMostMs: 1 } },
+];
+
 const FAULTY_PERIODICS: readonly [string, Record<string, unknown>, string][] = [
   ["neither a handler nor a kind", { handler: undefined }, "has no handler"],
   ["an undeclared kind", { handler: undefined, kind: "gone" }, '"gone" is not declared, declared are "mail"'],
@@ -256,6 +262,16 @@ const FAULTY_PERIODICS: readonly [string, Record<string, unknown>, string][] = [
   ["a kind and attempts", { handler: undefined, kind: "mail", maxAttempts: 2 }, "both kind and maxAttempts"],
   ["args without a kind", { args: {} }, "args without a kind"],
   ["args that are no JSON", { handler: undefined, kind: "mail", args: { at: 1n } }, "args.at"],
+  [
+    "args without what the kind's unique key is made of",
+    { handler: undefined, kind: "keyed", args: { to: 1 } },
+    'its args have no "order.id", which its unique key is made of',
+  ],
+  [
+    "no args for a kind that is debounced by one",
+    { handler: undefined, kind: "gathered" },
+    'its args have no "shop", which its unique key is made of',
+  ],
   ["args that do not fit", { handler: undefined, kind: "strict", args: 8 }, "it is not 7"],
   ["no attempt", { maxAttempts: 0 }, "maxAttempts is 0"],
   ["a timeout of 0", { timeout: 0 }, "timeout is 0"],
@@ -269,12 +285,22 @@ for (const [what, change, message] of FAULTY_PERIODICS) {
   Deno.test(`compose() refuses a periodic with ${what}`, () => {
     const given = Object.entries({ ...every, ...change }).filter(([, value]) => value !== undefined);
     const periodics = [Object.fromEntries(given) as unknown as Periodic];
-    const kinds = change.kind === "strict" ? [{ ...kind, name: "strict", args: schema }] : [kind];
+    const kinds = [kind, ...OTHER_KINDS.filter(({ name }) => name === change.kind)];
     const faults = faultsOf({ registrars: [{ kinds, periodics }] });
     assertEquals(faults.length, 1, faults.join("; "));
     assertStringIncludes(faults[0]!, message);
   });
 }
+
+Deno.test("compose() takes a periodic whose args have what the key is made of, and tells a faulty rule of its kind once", () => {
+  const periodic: Periodic = { name: "p", every: 1000, kind: "k", args: { a: null } };
+  const of = (unique: Kind["unique"]) => ({
+    registrars: [{ kinds: [{ ...kind, name: "k", unique: unique! }], periodics: [periodic] }],
+  });
+  assertEquals([...compose(of({ by: ["a"] }), schedule).periodics.keys()], ["p"]);
+  assertEquals([...compose(of({ by: [] }), schedule).periodics.keys()], ["p"]);
+  assertEquals(faultsOf(of({ by: "a" as unknown as string[] })).length, 1);
+});
 
 const placed: EventType = { type: "order.placed", description: "An order was placed", subject: "its id" };
 const told: Subscription = { name: "told", types: ["order.*"], handler: () => {} };

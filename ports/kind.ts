@@ -149,8 +149,8 @@ export interface PeriodicKind {
   /** The name of a declared kind. */
   readonly kind: string;
   /**
-   * The args of its jobs, which must fit the kind's schema. Default null, which the handler sees as `{}`. A schema whose
-   * check is asynchronous is asked by the handler alone.
+   * The args of its jobs, which must fit the kind's schema and have what its unique key is made of. Default null, which the
+   * handler sees as `{}`. A schema whose check is asynchronous is asked by the handler alone.
    */
   readonly args?: Json;
 }

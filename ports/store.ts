@@ -94,6 +94,12 @@ export interface Store {
   /** Records what this process declares, for whoever enqueues beside the runtime: SQL, another language. */
   declare(declared: Declared): Promise<void>;
 
+  /**
+   * Stores of each kind what the newest of the processes on the record that declare it says of it; returns the names of the
+   * kinds that were stored otherwise. What none of them declares stays as it is.
+   */
+  renewKinds(): Promise<string[]>;
+
   /** From now on, and over restarts, no process claims from this queue. What was claimed is not touched. */
   pauseQueue(queue: string): Promise<void>;
 
@@ -376,6 +382,8 @@ export interface Owner {
   readonly parts?: Readonly<Record<string, number>>;
   /** The periodics that it declares. Default none. */
   readonly periodics?: readonly DeclaredPeriodic[];
+  /** The kinds that it declares, but for those of periodics. Default none. */
+  readonly kinds?: readonly DeclaredKind[];
 }
 
 /** What a process declares, as far as it concerns who enqueues. */

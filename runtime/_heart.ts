@@ -1,5 +1,6 @@
 import {
   type Aside,
+  type DeclaredKind,
   type DeclaredPeriodic,
   errorText,
   type Log,
@@ -40,6 +41,8 @@ export interface HeartOptions {
   readonly kinds: readonly string[];
   /** The periodics that it declares. */
   readonly periodics: readonly DeclaredPeriodic[];
+  /** What it declares of its kinds. */
+  readonly declared: readonly DeclaredKind[];
   /** How often it beats, in ms. */
   readonly heartbeatMs: number;
   /** After how long without a beat a process is lost, in ms. */
@@ -154,9 +157,9 @@ export class Heart {
   }
 
   async #register(): Promise<void> {
-    const { store, name, queues, parts, periodics } = this.#options;
+    const { store, name, queues, parts, periodics, declared } = this.#options;
     const asked = performance.now();
-    await store.register({ id: this.#owner, name, queues, parts, periodics });
+    await store.register({ id: this.#owner, name, queues, parts, periodics, kinds: declared });
     this.#registered = true;
     this.#renewedAt = asked;
   }

@@ -9,10 +9,11 @@ import type {
 import { isInstant, nextTick } from "./_ticks.ts";
 
 /**
- * So long after its last process has gone a periodic that is declared again goes on where it was, in ms: a fleet may come up
- * one program after the other, or a deploy be taken back. Later it is one that returns.
+ * So long after its last process has gone a periodic that is declared again goes on where it was, in ms: its program was down
+ * while others were not, and the ticks that passed are made up for as if all had been. Later it is one that begins anew, for
+ * nobody expects a run of what was removed long ago.
  */
-export const AWAY_MS_MAX: number = 15 * 60 * 1000;
+export const AWAY_MS_MAX: number = 7 * 24 * 60 * 60 * 1000;
 
 /** What a living process declares of a periodic. */
 export interface Declaration {
@@ -53,6 +54,18 @@ export function planOf(input: PlanInput): PeriodicPlan | null {
     countsAnew,
   };
   return row !== undefined && isAsPlanned(row, plan, declarations.length > 1) ? null : plan;
+}
+
+/** What a plan means for a periodic that is there. */
+export type Turn = "left" | "made up for" | "back" | "anew";
+
+/** What becomes of a periodic whose last process has left, or that is declared again; null when it is neither. */
+export function turnOf(row: PeriodicRow | undefined, plan: PeriodicPlan, nowMs: number): Turn | null {
+  if (row === undefined) return null;
+  if (!plan.isDeclared) return "left";
+  if (row.undeclaredMs === null) return null;
+  if (plan.countsAnew) return "anew";
+  return plan.nextTickMs !== null && plan.nextTickMs <= nowMs ? "made up for" : "back";
 }
 
 /** Whether the next tick, or where it counts from, can't be: it was stored while the clock was ahead, or by hand. */

@@ -90,7 +90,7 @@ Deno.test("planOf() takes the ticks of what nobody declares any more, once", () 
   assertEquals(plan(row({ spec: null, nextTickMs: null })), null);
 });
 
-Deno.test("planOf() counts what returns from now, unless it was away for as long as a deploy may take", () => {
+Deno.test("planOf() counts what returns from now, unless it was away for no longer than a program may be down", () => {
   const away = (ms: number) =>
     row({ undeclaredMs: NOW_MS - ms, nextTickMs: null, lastTickMs: 990 * HOUR_MS });
   const back = plan(away(AWAY_MS_MAX), declared())!;
@@ -101,6 +101,17 @@ Deno.test("planOf() counts what returns from now, unless it was away for as long
   // Its ticks counted from a time after its last one.
   const young = { ...away(0), sinceMs: 995 * HOUR_MS };
   assertEquals(plan(young, declared())!.nextTickMs, 996 * HOUR_MS);
+});
+
+Deno.test("planOf() makes up for ticks that were missed while another program lived, as while none did", () => {
+  const [tickMs, lastTickMs] = [1000 * HOUR_MS, 998 * HOUR_MS];
+  for (const awayMs of [20 * 60_000, 6 * 24 * HOUR_MS]) {
+    const back = plan(row({ undeclaredMs: NOW_MS - awayMs, nextTickMs: null, lastTickMs }), declared())!;
+    assertEquals([back.nextTickMs, back.countsAnew], [tickMs - HOUR_MS, false]);
+  }
+  const month = 30 * 24 * HOUR_MS;
+  const added = plan(row({ undeclaredMs: NOW_MS - month, nextTickMs: null, lastTickMs }), declared())!;
+  assertEquals([added.nextTickMs, added.countsAnew], [tickMs + HOUR_MS, true]);
 });
 
 Deno.test("planOf() goes on where a program was that stored no schedules", () => {

@@ -12,6 +12,8 @@ import {
   type Upkeep,
   type UpkeepTask,
 } from "../ports/mod.ts";
+import { declaredOf } from "./_checked_options.ts";
+import { DeclaredKinds } from "./_declared_kinds.ts";
 import { Heart } from "./_heart.ts";
 import { Hints } from "./_hints.ts";
 import { Lane } from "./_lane.ts";
@@ -76,8 +78,11 @@ export class Processing {
   readonly #lanes: ReadonlyMap<string, Lane>;
   readonly #ticks: Ticker;
   readonly #purges: Ticker;
+  readonly #kinds: Ticker;
   readonly #ticking: UpkeepTask;
   readonly #purging: UpkeepTask;
+  readonly #renewing: UpkeepTask;
+  readonly #declaredKinds: DeclaredKinds;
   readonly #unworked: UnworkedQueues;
   #stopping = false;
 
@@ -102,8 +107,7 @@ export class Processing {
       owner,
       leaseMs: settings.leaseMs,
       onLeading: () => {
-        options.tickTaker.lookAnew();
-        this.#ticks.wake();
+        this.#lookAnew();
         this.#purges.wake();
       },
       upkeep,
@@ -117,9 +121,15 @@ export class Processing {
       everyMs: settings.purgeMs,
       failing: "ended jobs not purged, trying again",
     });
+    this.#renewing = upkeep.task("renew kinds", {
+      everyMs: settings.heartbeatMs,
+      failing: "what processes declare of kinds not compared, trying again",
+    });
+    this.#declaredKinds = new DeclaredKinds(store, log);
     this.#unworked = new UnworkedQueues(store, log);
     this.#ticks = new Ticker({ everyMs: settings.pollMs, run: () => this.#tick() });
     this.#purges = new Ticker({ everyMs: settings.purgeMs, run: () => this.#purge() });
+    this.#kinds = new Ticker({ everyMs: settings.heartbeatMs, run: () => this.#renewKinds() });
   }
 
   /** The id of this process on the record. */
@@ -135,6 +145,8 @@ export class Processing {
   /** Puts this process on the record, and begins to beat. */
   async register(): Promise<void> {
     await this.#heart.start();
+    // What it has declared may have been taken for that of a process that is gone. What fails here is tried again.
+    await this.#renewKinds().catch(() => {});
   }
 
   /** Begins to work. */
@@ -142,6 +154,7 @@ export class Processing {
     this.#leader.start();
     this.#ticks.start();
     this.#purges.start();
+    this.#kinds.start();
     this.#eachLane((lane) => lane.start());
   }
 
@@ -167,6 +180,7 @@ export class Processing {
     this.#leader.retry();
     this.#ticks.retry();
     this.#purges.retry();
+    this.#kinds.retry();
     this.#eachLane((lane) => lane.retry());
   }
 
@@ -206,6 +220,7 @@ export class Processing {
     const quiet = Promise.all([
       this.#ticks.stop(),
       this.#purges.stop(),
+      this.#kinds.stop(),
       this.#resign(),
       ...lanes.map((lane) => lane.close()),
       ...lanes.map((lane) => lane.idle()),
@@ -232,7 +247,7 @@ export class Processing {
   }
 
   #makeHeart(): Heart {
-    const { store, composition, periodics, tickTaker, queues, name, upkeep, settings, log } = this.#options;
+    const { store, composition, periodics, queues, name, upkeep, settings, log } = this.#options;
     return new Heart({
       store,
       name,
@@ -242,14 +257,12 @@ export class Processing {
       ),
       kinds: [...composition.kinds.keys()],
       periodics,
+      declared: declaredOf(composition).kinds,
       heartbeatMs: settings.heartbeatMs,
       lostAfterMs: settings.lostAfterMs,
       onRescued: () => this.#eachLane((lane) => lane.abandon()),
       onFit: () => this.wakeAll(),
-      onFleet: () => {
-        tickTaker.lookAnew();
-        this.#ticks.wake();
-      },
+      onFleet: () => this.#lookAnew(),
       onAside: (found) => found.forEach(({ queue, kind }) => this.wakeAside(queue, kind)),
       onRescue: (rescued) => rescued.queues.forEach((queue) => this.ready(queue)),
       onOutdated: () => this.#retire(),
@@ -308,6 +321,7 @@ export class Processing {
   #retire(): void {
     this.#ticks.stop();
     this.#purges.stop();
+    this.#kinds.stop();
     this.#resign();
     this.#eachLane((lane) => lane.close());
     this.#options.onOutdated();
@@ -326,6 +340,18 @@ export class Processing {
 
   #eachLane(act: (lane: Lane) => void): void {
     for (const lane of this.#lanes.values()) act(lane);
+  }
+
+  /** Other processes are on the record, or this one leads now. */
+  #lookAnew(): void {
+    this.#options.tickTaker.lookAnew();
+    this.#ticks.wake();
+    this.#kinds.wake();
+  }
+
+  async #renewKinds(): Promise<void> {
+    if (!this.#leader.leading && this.#declaredKinds.hasCompared) return;
+    await this.#renewing.run(() => this.#declaredKinds.renew());
   }
 
   async #tick(): Promise<number | void> {

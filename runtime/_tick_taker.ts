@@ -10,7 +10,7 @@ import type {
 } from "../ports/mod.ts";
 import { inHalves, isOutage as isOfTheMoment } from "../ports/in_halves.ts";
 import { isOfOthers, isOutage } from "../ports/outage.ts";
-import { type Declaration, isAhead, isSameSpec, planOf } from "./_periodic_plan.ts";
+import { type Declaration, isAhead, isSameSpec, planOf, type Turn, turnOf } from "./_periodic_plan.ts";
 import { Refusals } from "./_refusals.ts";
 import { dueTick } from "./_ticks.ts";
 
@@ -23,6 +23,17 @@ const BATCH = 500;
  */
 const LOOK_BACK_MS = 60_000;
 const LOOK_WHOLE_MS = 60_000;
+
+/** So many periodics are named in a line of the log. */
+const NAMED_MAX = 10;
+
+/** What is said when periodics lose their last process, or have one again. */
+const TURNS: Readonly<Record<Turn, string>> = {
+  "left": "periodics are declared by no process any more, they have no ticks",
+  "made up for": "periodics are declared again, one run makes up for the ticks that passed",
+  "back": "periodics are declared again, they go on where they were",
+  "anew": "periodics are declared again, their ticks count from now",
+};
 
 /** What a {@linkcode TickTaker} needs. */
 export interface TickTakerOptions {
@@ -168,9 +179,23 @@ export class TickTaker {
       });
     }
     if (done.size > 0) this.#fromMs = null;
+    this.#tellTurns(plans.filter(({ name }) => done.has(name)), stored, nowMs);
     for (const name of done) this.#refusals.delete(name);
     const left = plans.map(({ name }) => name).filter((name) => !done.has(name));
     this.#unplanned = new Set([...[...this.#unplanned].filter((name) => !names.includes(name)), ...left]);
+  }
+
+  #tellTurns(
+    plans: readonly PeriodicPlan[],
+    stored: ReadonlyMap<string, PeriodicRow>,
+    nowMs: number,
+  ): void {
+    const turns = Map.groupBy(plans, (plan) => turnOf(stored.get(plan.name), plan, nowMs));
+    for (const [turn, turned] of turns) {
+      if (turn === null) continue;
+      const periodics = turned.slice(0, NAMED_MAX).map(({ name }) => name).join(", ");
+      this.#options.log.info(TURNS[turn], { periodics, count: turned.length });
+    }
   }
 
   #planOf(

@@ -61,11 +61,24 @@ export function parseExpression(cron: string): Expression {
   }
   const expression: Expression = {
     isAnyHour: fields[2]!.includes("*"),
-    next: (afterMs) => calendar.nextRun(new Date(afterMs))?.getTime() ?? null,
+    next: (afterMs) => nextTime(calendar, afterMs),
   };
   if (parsed.size >= PARSED_MAX) parsed.clear();
   parsed.set(cron, expression);
   return expression;
+}
+
+/**
+ * croner calls itself for each month in which it finds no day, up to the year 10000: where no month has one, such as for a
+ * 31st of April or June, that is more calls than the stack holds.
+ */
+function nextTime(calendar: Cron, afterMs: number): number | null {
+  try {
+    return calendar.nextRun(new Date(afterMs))?.getTime() ?? null;
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
 }
 
 /** The six fields, seconds first. */

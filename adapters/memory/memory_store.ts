@@ -18,6 +18,7 @@ import type {
   Completion,
   Counts,
   Declared,
+  DeclaredKind,
   DuePeriodics,
   DueRequest,
   Final,
@@ -71,7 +72,7 @@ import { OwnerTable } from "./owner_table.ts";
 import { PeriodicTable } from "./periodic_table.ts";
 import { SignalBoard } from "./signal_board.ts";
 import { LOCK_WAIT_MS, type Staged, Transactions } from "./transactions.ts";
-import { dueMs, keepsOut, metRow, supersededBy, uniqueKey } from "./unique_key.ts";
+import { dueMs, isSameRule, keepsOut, metRow, supersededBy, uniqueKey } from "./unique_key.ts";
 import { UpkeepTable } from "./upkeep_table.ts";
 
 /** How a {@linkcode MemoryStore} is made. */
@@ -259,11 +260,23 @@ export class MemoryStore implements Store {
 
   /** What the process that started last declares of twins holds for all. */
   declare(declared: Declared): Promise<void> {
-    for (const { name, rule } of declared.kinds) {
+    this.#storeKinds(declared.kinds);
+    return Promise.resolve();
+  }
+
+  /** Stores of each kind what the newest process on the record says of it. */
+  renewKinds(): Promise<string[]> {
+    return Promise.resolve(this.#storeKinds(this.#owners.kinds()));
+  }
+
+  /** Of kinds their rules are all that is stored. Returns the names of those that had another one. */
+  #storeKinds(kinds: readonly DeclaredKind[]): string[] {
+    const changed = kinds.filter(({ name, rule }) => !isSameRule(this.#rules.get(name), rule));
+    for (const { name, rule } of changed) {
       if (rule === undefined) this.#rules.delete(name);
       else this.#rules.set(name, rule);
     }
-    return Promise.resolve();
+    return changed.map(({ name }) => name);
   }
 
   /** From now on nobody claims from this queue. */

@@ -1,4 +1,4 @@
-import type { DeclaredPeriodic, Owner, PeriodicDeclaration } from "../../ports/store.ts";
+import type { DeclaredKind, DeclaredPeriodic, Owner, PeriodicDeclaration } from "../../ports/store.ts";
 
 /** A lease that runs for longer than this is not believed: so many times that which is asked for, at least 10 minutes. */
 const BELIEVED_LEASES = 10;
@@ -13,14 +13,19 @@ export class OwnerTable {
   readonly #queues = new Map<string, readonly string[]>();
   readonly #declared = new Map<
     string,
-    { readonly atMs: number; readonly periodics: readonly DeclaredPeriodic[] }
+    {
+      readonly atMs: number;
+      readonly periodics: readonly DeclaredPeriodic[];
+      readonly kinds: readonly DeclaredKind[];
+    }
   >();
   #lease: { readonly owner: string; readonly untilMs: number } | null = null;
 
   register(owner: Owner, nowMs: number): void {
     this.#beats.set(owner.id, 1);
     this.#queues.set(owner.id, owner.queues);
-    this.#declared.set(owner.id, { atMs: Math.round(nowMs), periodics: owner.periodics ?? [] });
+    const { periodics = [], kinds = [] } = owner;
+    this.#declared.set(owner.id, { atMs: Math.round(nowMs), periodics, kinds });
   }
 
   forget(owner: string): void {
@@ -36,7 +41,19 @@ export class OwnerTable {
 
   /** What those on the record declare, the newest first. */
   declared(): PeriodicDeclaration[] {
-    return [...this.#declared.values()].filter(({ periodics }) => periodics.length > 0).reverse();
+    return [...this.#declared.values()]
+      .filter(({ periodics }) => periodics.length > 0)
+      .map(({ atMs, periodics }) => ({ atMs, periodics }))
+      .reverse();
+  }
+
+  /** Of each kind what the newest of those on the record says of it. */
+  kinds(): DeclaredKind[] {
+    const newest = new Map<string, DeclaredKind>();
+    for (const { kinds } of this.#declared.values()) {
+      for (const kind of kinds) newest.set(kind.name, kind);
+    }
+    return [...newest.values()];
   }
 
   /** Whether a process is on the record, and its rescue has not begun. */

@@ -52,6 +52,11 @@ export function supersededBy(row: JobRow, holder: JobRow | undefined): JobRow | 
   return holder === undefined || holder.id === row.id || isFinal(holder.state) ? null : holder;
 }
 
+/** Whether two kinds declare the same of their twins. */
+export function isSameRule(one: KeyRule | undefined, other: KeyRule | undefined): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
 // Entries instead of an object: an object would put keys that look like numbers first, and could not hold __proto__.
 function sorted(value: Json): unknown {
   if (Array.isArray(value)) return ["array", ...value.map(sorted)];

@@ -1,5 +1,5 @@
 import type { KeyRule } from "../../ports/key_rule.ts";
-import type { Declared, PausedQueue } from "../../ports/store.ts";
+import type { Declared, DeclaredKind, PausedQueue } from "../../ports/store.ts";
 import type { PostgresDatabase } from "./database.ts";
 import { arrayLiteral, isoSql } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
@@ -10,22 +10,49 @@ const DECLARE_QUEUES = `
   order by name
   on conflict (name) do nothing`;
 
-/** The process that started last is the newest program, so it says how a kind's jobs run and what it does with twins. */
-const DECLARE_KINDS = `
+/** Stores kinds that are not stored so. */
+const storeKindsSql = (given: string) => `
   insert into {schema}.kind as known (
     name, queue, max_attempts, key_by, key_while, key_within_ms, quiet_ms, at_most_ms
   )
   select name, queue, max_attempts, key_by::text[], key_while::text[], key_within_ms, quiet_ms, at_most_ms
-  from unnest(
-    $1::text::text[], $2::text::text[], $3::text::int[],
-    $4::text::text[], $5::text::text[], $6::text::bigint[], $7::text::bigint[], $8::text::bigint[]
-  ) as given (name, queue, max_attempts, key_by, key_while, key_within_ms, quiet_ms, at_most_ms)
+  from ${given}
   order by name
   on conflict (name) do update
   set queue = excluded.queue, max_attempts = excluded.max_attempts, key_by = excluded.key_by,
     key_while = excluded.key_while, key_within_ms = excluded.key_within_ms, quiet_ms = excluded.quiet_ms,
     at_most_ms = excluded.at_most_ms
-  where row(known.*) is distinct from row(excluded.*)`;
+  where row(known.*) is distinct from row(excluded.*)
+  returning name`;
+
+/** The process that started last is the newest program, so it says how a kind's jobs run and what it does with twins. */
+const DECLARE_KINDS = storeKindsSql(`
+  unnest(
+    $1::text::text[], $2::text::text[], $3::text::int[],
+    $4::text::text[], $5::text::text[], $6::text::bigint[], $7::text::bigint[], $8::text::bigint[]
+  ) as given (name, queue, max_attempts, key_by, key_while, key_within_ms, quiet_ms, at_most_ms)`);
+
+/**
+ * What an older program declares is not on its row, and what is stored may be that. So while one lives, nothing is taken for
+ * undeclared. Programs that are alike are read once. Only what differs is written, or each look would lock every kind.
+ */
+const RENEW_KINDS = storeKindsSql(`(
+    select *
+    from (
+      select distinct on (kind.name) kind.*
+      from (
+        select kinds, max(started_at) as started_at from {schema}.worker group by kinds
+      ) as program cross join jsonb_to_recordset(program.kinds) as kind (
+        name text, queue text, max_attempts int, key_by text[], key_while text[], key_within_ms bigint,
+        quiet_ms bigint, at_most_ms bigint
+      )
+      order by kind.name, program.started_at desc
+    ) as newest
+    where not exists (select from {schema}.worker where kinds is null)
+    except
+    select name, queue, max_attempts, key_by, key_while, key_within_ms, quiet_ms, at_most_ms
+    from {schema}.kind
+  ) as given`);
 
 const PAUSE = `
   insert into {schema}.queue as known (name, paused_at)
@@ -70,6 +97,25 @@ export async function declare(database: PostgresDatabase, declared: Declared): P
     arrayLiteral(kinds.map((kind) => kind.maxAttempts)),
     ...ruleColumns(kinds.map((kind) => kind.rule)),
   ]);
+}
+
+/** Stores of each kind what the newest process on the record says of it; returns the names of those that changed. */
+export async function renewKinds(database: Statements): Promise<string[]> {
+  return (await database.query(RENEW_KINDS)).map((row) => String(row.name));
+}
+
+/** What a process declares of kinds, for the record of processes: as the columns of the kinds. */
+export function kindsText(kinds: readonly DeclaredKind[]): string {
+  return JSON.stringify(kinds.map(({ name, queue, maxAttempts, rule }) => ({
+    name,
+    queue,
+    max_attempts: maxAttempts,
+    key_by: rule?.by,
+    key_while: rule?.while,
+    key_within_ms: rule?.withinMs,
+    quiet_ms: rule?.debounce?.quietMs,
+    at_most_ms: rule?.debounce?.atMostMs,
+  })));
 }
 
 /** Rules as columns: paths, states, how long a completed job counts, quiet and latest time, in ms. */

@@ -1,14 +1,17 @@
 import { PROTOCOL } from "../../ports/protocol.ts";
 import type { Beat, Owner, Requests } from "../../ports/store.ts";
 import type { TxRow } from "../../ports/tx.ts";
+import { kindsText } from "./declared.ts";
 import { declaredText } from "./periodic_row.ts";
 import { BEAT_SQL, GIVEN_UP } from "./rescue.ts";
 import { epochMsSql } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
 const REGISTER = `
-  insert into {schema}.worker (id, name, queues, protocol, parts, periodics)
-  values ($1::text::uuid, $2::text, $3::text::jsonb, $4::text::int, $5::text::jsonb, $6::text::jsonb)
+  insert into {schema}.worker (id, name, queues, protocol, parts, periodics, kinds)
+  values (
+    $1::text::uuid, $2::text, $3::text::jsonb, $4::text::int, $5::text::jsonb, $6::text::jsonb, $7::text::jsonb
+  )
   on conflict (id) do nothing`;
 
 const CANCEL_REQUESTED = `
@@ -49,7 +52,7 @@ const BEAT = `
  * @throws {SchemaVersionError} a newer program requires that more steps of a part are known.
  */
 export async function register(database: Statements, owner: Owner): Promise<void> {
-  const { id, name, queues, protocol = PROTOCOL, parts = {}, periodics = [] } = owner;
+  const { id, name, queues, protocol = PROTOCOL, parts = {}, periodics = [], kinds = [] } = owner;
   await database.query(REGISTER, [
     id,
     name,
@@ -57,6 +60,7 @@ export async function register(database: Statements, owner: Owner): Promise<void
     String(protocol),
     JSON.stringify(parts),
     declaredText(periodics),
+    kindsText(kinds),
   ]);
 }
 

@@ -28,19 +28,17 @@ export const PERIODIC_COLUMNS: string = `
     ${tickMsSql("periodic.paused_at")} as paused_ms, ${tickMsSql("periodic.next_tick")} as next_tick_ms,
     ${tickMsSql("periodic.last_tick")} as last_tick_ms, ${tickMsSql("periodic.since")} as since_ms`;
 
-/** Rows of a query that begins with the clock, `now_ms`, and has of each periodic one row a run, or a single one. */
+/** Rows of a query that begins with the clock, `now_ms`: one of each periodic, or a single one without a name. */
 export function toPeriodics(rows: readonly TxRow[]): StoredPeriodics {
-  const byName = Map.groupBy(rows.filter(({ name }) => name !== null), ({ name }) => String(name));
   return {
     nowMs: Number(rows[0]!.now_ms),
-    rows: [...byName].map(([name, each]) => toPeriodic(name, each)),
+    rows: rows.filter(({ name }) => name !== null).map(toPeriodic),
   };
 }
 
-function toPeriodic(name: string, rows: readonly TxRow[]): PeriodicRow {
-  const row = rows[0]!;
+function toPeriodic(row: TxRow): PeriodicRow {
   return {
-    name,
+    name: String(row.name),
     version: String(row.version),
     spec: toSpec(row),
     declaredMs: numberOf(row.declared_ms),
@@ -50,7 +48,7 @@ function toPeriodic(name: string, rows: readonly TxRow[]): PeriodicRow {
     lastTickMs: numberOf(row.last_tick_ms),
     sinceMs: Number(row.since_ms),
     currentJobId: row.current_job_id === null ? null : String(row.current_job_id),
-    runs: rows.filter(({ run_job_id: id }) => id !== null && id !== undefined).map(toRun),
+    runs: typeof row.runs === "string" ? (JSON.parse(row.runs) as StoredRun[]).map(toRun) : [],
   };
 }
 
@@ -70,15 +68,13 @@ function toSpec(row: TxRow): PeriodicSpec | null {
   };
 }
 
-function toRun({ run_job_id, finished_ms, state, output, error }: TxRow): PeriodicRun {
-  const finishedMs = Number(finished_ms);
-  return {
-    jobId: String(run_job_id),
-    finishedAt: new Date(Math.abs(finishedMs) <= 8.64e15 ? finishedMs : 0).toISOString(),
-    state: state as JobState,
-    output: output === null ? null : JSON.parse(String(output)) as Json,
-    error: error === null ? null : String(error),
-  };
+/** A run as a list: its job, when it ended, in which state, its output and error. What is no number is a text in JSON. */
+type StoredRun = readonly [string, number | "Infinity" | "-Infinity", JobState, Json, string | null];
+
+function toRun([jobId, finished, state, output, error]: StoredRun): PeriodicRun {
+  const finishedMs = Number(finished);
+  const finishedAt = new Date(Math.abs(finishedMs) <= 8.64e15 ? finishedMs : 0).toISOString();
+  return { jobId, finishedAt, state, output, error };
 }
 
 /** What a process declares, for the record of processes; null when that is nothing. */

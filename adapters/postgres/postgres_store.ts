@@ -53,7 +53,7 @@ import { warnOfLimits } from "./connection_limits.ts";
 import { completionOf } from "./completion.ts";
 import { countJobs, depthOf, nextDue } from "./counts.ts";
 import { POOL_SIZE_DEFAULT, PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
-import { declare, pauseQueue, resumeQueue, unworkedQueues } from "./declared.ts";
+import { declare, pauseQueue, renewKinds, resumeQueue, unworkedQueues } from "./declared.ts";
 import { beat, register, requests } from "./heartbeat.ts";
 import { channelName } from "./identifiers.ts";
 import { IdSequence } from "./id_sequence.ts";
@@ -388,6 +388,11 @@ export class PostgresStore implements Store {
   /** Tells the SQL function `enqueue` what this process declares. */
   async declare(declared: Declared): Promise<void> {
     await declare(this.database, declared);
+  }
+
+  /** Stores of each kind what the newest process on the record says of it. */
+  async renewKinds(): Promise<string[]> {
+    return await renewKinds(this.#upkeep);
   }
 
   /** From now on nobody claims from this queue. */

@@ -66,6 +66,12 @@ export const JOB_STEPS: readonly MigrationStep[] = [
   { version: 15, name: "restores of the data alone", up: RESTORE_DATA, down: UNDO_RESTORE_DATA },
   { version: 16, name: "bound the priority of jobs", up: BOUND_PRIORITY, down: UNBOUND_PRIORITY },
   { version: 17, name: "make way for a twin", up: CREATE_MAKE_WAY, down: DROP_MAKE_WAY },
+  {
+    version: 18,
+    name: "kinds that processes declare",
+    up: "alter table {schema}.worker add column kinds jsonb",
+    down: "alter table {schema}.worker drop column kinds",
+  },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */

@@ -1,9 +1,15 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "../../support/assert.ts";
 import { InvalidOptionError, UniqueConflictError } from "../../../ports/errors.ts";
 import type { Json } from "../../../ports/json.ts";
-import { type DebounceRule, MissingKeyMemberError } from "../../../ports/key_rule.ts";
+import {
+  type DebounceRule,
+  type KeyRule,
+  keyRuleOf,
+  MissingKeyMemberError,
+} from "../../../ports/key_rule.ts";
 import type { Kind } from "../../../ports/kind.ts";
 import type { Jobs } from "../../../ports/jobs.ts";
+import type { DeclaredKind } from "../../../ports/store.ts";
 import type { Case } from "../case.ts";
 import { eventually, pause } from "../eventually.ts";
 import { bareJob, type Stage } from "../stage.ts";
@@ -13,6 +19,9 @@ const HOUR_MS = 3_600_000;
 const FAR: DebounceRule = { by: ["tag"], quietMs: HOUR_MS, atMostMs: 2 * HOUR_MS };
 
 const queueOf = (name: string) => ({ name, concurrency: 5 });
+/** Times under which it is soon known who lives. */
+const BRISK = { heartbeatMs: 100, lostAfterMs: 300 };
+
 const inAnHour = () => new Date(Date.now() + HOUR_MS);
 
 /** The ways to enqueue one job. */
@@ -568,4 +577,79 @@ export const twinCases: readonly Case[] = [
       assertNotEquals(await last.enqueue("k", { tag: "a", n: 5 }), holder);
     },
   },
+  {
+    name: "when the process that declared it last has left, what a living one declares holds again",
+    async run(stage) {
+      const older = { kinds: [stage.kind("k", BY_TAG)], settings: BRISK };
+      const newer = { kinds: [stage.kind("k", { unique: { by: ["tag", "n"] } })], settings: BRISK };
+      const living = await stage.start(newer);
+      await living.pauseQueue("default");
+      const last = await stage.start(older);
+      assertEquals(await areTwins(living), true);
+      await last.stop();
+      await eventually(async () => !await areTwins(living), 3000);
+      await living.stop();
+      // A program that only enqueues is on no record: without a worker, the last one's holds.
+      assertEquals(await areTwins(stage.build(older)), false);
+    },
+  },
+  {
+    name: "when the process that declared it last was lost, what a living one declares holds again",
+    async run(stage) {
+      const settings = { heartbeatMs: 200, lostAfterMs: 1000 };
+      const living = await stage.start({ kinds: [stage.kind("k")], settings });
+      await living.pauseQueue("default");
+      const store = await stage.store();
+      const kinds = [{ name: "k", queue: "default", maxAttempts: 3, rule: keyRuleOf(BY_TAG)! }];
+      await store.declare({ kinds, queues: ["default"] });
+      await store.register({ id: crypto.randomUUID(), name: "lost", queues: [], kinds });
+      assertEquals(await areTwins(living), true);
+      await eventually(async () => !await areTwins(living), 5000);
+    },
+  },
+  {
+    name: "of each kind the newest of the processes on the record that declare it decides",
+    async run(stage) {
+      const store = await stage.store();
+      const [a, b] = [
+        keyRuleOf({ unique: { by: ["a"] } })!,
+        keyRuleOf(
+          { debounce: { by: ["a.b", "c"], quietMs: 10, atMostMs: 20 } },
+        )!,
+      ];
+      const kind = (name: string, rule?: KeyRule) => ({
+        ...{ name, queue: "default", maxAttempts: 3 },
+        ...(rule === undefined ? {} : { rule }),
+      });
+      const register = async (...kinds: DeclaredKind[]) => {
+        const id = crypto.randomUUID();
+        await store.declare({ kinds, queues: ["default"] });
+        await store.register({ id, name: "ghost", queues: [], kinds });
+        await pause(5);
+        return id;
+      };
+      const one = await register(kind("k", a), kind("l", a), kind("m", b));
+      const two = await register(kind("k", b), kind("l", b));
+      const three = await register(kind("k", a));
+      assertEquals(await store.renewKinds(), []);
+      await store.unregister(three);
+      assertEquals(await store.renewKinds(), ["k"]);
+      assertEquals(await store.renewKinds(), []);
+      await store.unregister(two);
+      assertEquals((await store.renewKinds()).sort(), ["k", "l"]);
+      await store.unregister(one);
+      assertEquals(await store.renewKinds(), []);
+      const other = await register(kind("k"));
+      await store.declare({ kinds: [kind("k", a), kind("m", a)], queues: [] });
+      assertEquals(await store.renewKinds(), ["k"]);
+      await store.unregister(other);
+    },
+  },
 ];
+
+/** Whether jobs with the same tag are twins, whatever else they have. */
+async function areTwins(jobs: Jobs): Promise<boolean> {
+  const tag = crypto.randomUUID();
+  const { id } = await jobs.offer("k", { tag, n: 1 });
+  return (await jobs.offer("k", { tag, n: 2 })).id === id;
+}
