@@ -26,6 +26,7 @@ const MADE: Readonly<Record<string, readonly string[]>> = {
     "4a2c926042391314",
     "dd105bee8e52fa86",
     "0d2d50299fb84635",
+    "5da2197e8428a7ef",
   ],
   outbox: [
     "0625025c674da4c2",
