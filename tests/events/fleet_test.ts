@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { channelName } from "../../adapters/postgres/identifiers.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { Program } from "../programs/program.ts";
 import { Bus } from "./support/bus.ts";
@@ -55,7 +56,7 @@ Deno.test("eight relays in four processes fan 20,000 events out once each", asyn
     await seed(bus, 10_000);
     await Promise.all(fleet.map((program) => program.event("started")));
     await seed(bus, 10_000);
-    await bus.sql.notify(await channelOf(bus), "");
+    await bus.sql.notify(channelName(bus.schema, "outbox"), "");
     await fannedOut(bus);
     assertEquals(await counts(bus), { jobs: 20_000, subjects: 20_000, waiting: 0, agree: true });
   });
@@ -79,9 +80,3 @@ Deno.test("a relay that is killed in the middle of a batch loses nothing and rep
     assertEquals(await counts(bus), { jobs: 600, subjects: 600, waiting: 0, agree: true });
   });
 });
-
-async function channelOf(bus: Bus): Promise<string> {
-  const [row] = await bus.sql`
-    select prosrc from pg_proc where proname = 'wake_relay' and pronamespace = ${bus.schema}::regnamespace`;
-  return /pg_notify\('([^']+)'/.exec(row!.prosrc as string)![1]!;
-}
