@@ -13,6 +13,7 @@ const NAMING = [
   "check_protocol",
   "enqueue",
   "lacking",
+  "make_way",
   "note_listening",
   "offer_keyed",
   "offer_many",
