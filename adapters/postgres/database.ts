@@ -121,7 +121,10 @@ export class PostgresDatabase implements Database {
   readonly #sessions: SessionCheck;
   readonly #statements: Map<string, string> = new Map();
 
-  private constructor(options: PostgresDatabaseOptions, { contact, route, notifyQueue }: Shared) {
+  private constructor(
+    options: PostgresDatabaseOptions,
+    { contact, route, rowSecurity, notifyQueue }: Shared,
+  ) {
     checkOptions(options);
     this.#contact = contact;
     this.#notifyQueue = notifyQueue;
@@ -148,7 +151,7 @@ export class PostgresDatabase implements Database {
       bounds: this.bounds,
     };
     const { quotedSchema, log } = this;
-    this.#sessions = new SessionCheck({ client: unseen, quotedSchema, route, log });
+    this.#sessions = new SessionCheck({ client: unseen, quotedSchema, route, rowSecurity, log });
     const client: ClientOptions = { ...unseen, contact, look: (each) => this.#sessions.look(each) };
     this.#pool = new ConnectionPool({ client, size, acquireTimeoutMs });
     this.#listener = options.listen === "off" ? null : new Listener({

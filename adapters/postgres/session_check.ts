@@ -1,35 +1,35 @@
 import { type SessionSetting, SessionSettingsError } from "../../ports/errors.ts";
 import type { Log } from "../../ports/log.ts";
+import { isRefusal } from "../../ports/outage.ts";
+import type { TxRow } from "../../ports/tx.ts";
 import type { Client, ClientOptions } from "./client.ts";
 import type { RunStatement } from "./insert.ts";
 import type { Route } from "./route.ts";
-import { checkRowSecurity } from "./row_security.ts";
+import type { RowSecurity } from "./row_security.ts";
 import { boundParameters, type Bounds, RELIED_ON } from "./session.ts";
 import { arrayLiteral } from "./sql_text.ts";
 import type { Statements } from "./statements.ts";
 
 /**
  * What of the settings that were asked for the session does not have. The server writes both in the same way; what it
- * is given for that holds for this statement alone. What can't be set later, or by everybody, is not compared.
+ * is given for that holds for this statement alone. Each connection pays for it, so it reads no more than it needs.
  */
 const LOOK = `
-  select
-    pg_catalog.pg_backend_pid() as pid,
-    (
-      select pg_catalog.json_agg(
-        pg_catalog.json_build_object('parameter', name, 'value', found, 'expected', expected)
-        order by name
-      )::text
-      from (
-        select
-          known.name,
-          pg_catalog.current_setting(known.name) as found,
-          pg_catalog.set_config(known.name, asked.value, true) as expected
-        from unnest($1::text::text[], $2::text::text[]) as asked (name, value)
-        join pg_catalog.pg_settings as known on lower(known.name) = lower(asked.name) and known.context = 'user'
-      ) as each
-      where found is distinct from expected
-    ) as different`;
+  select name as parameter, found as value, expected, pg_catalog.pg_backend_pid() as pid
+  from (
+    select
+      name, pg_catalog.current_setting(name, true) as found, pg_catalog.set_config(name, value, true) as expected
+    from unnest($1::text::text[], $2::text::text[]) as asked (name, value)
+    offset 0
+  ) as each
+  where found is distinct from expected`;
+
+/** The settings that this role may change in a session that is there. Of others nothing can be compared so. */
+const CHANGEABLE = `
+  select known.name as parameter
+  from unnest($1::text::text[]) as asked (name)
+  join pg_catalog.pg_settings as known on lower(known.name) = lower(asked.name)
+  where known.context = 'user'`;
 
 const SET = `
   select pg_catalog.set_config(name, value, false)
@@ -64,6 +64,8 @@ export interface SessionCheckOptions {
   readonly quotedSchema: string;
   /** The way to the server. */
   readonly route: Route;
+  /** Whether the role sees all rows. */
+  readonly rowSecurity: RowSecurity;
   /** Where it is told what a pooler drops, and what is tighter than our bounds. */
   readonly log: Log;
 }
@@ -74,9 +76,8 @@ export interface SessionCheckOptions {
  */
 export class SessionCheck {
   readonly #options: SessionCheckOptions;
-  readonly #asked: Readonly<Record<string, string>>;
+  #asked: Readonly<Record<string, string>>;
   #isBare = false;
-  #rowsSeen = false;
 
   constructor(options: SessionCheckOptions) {
     this.#options = options;
@@ -102,21 +103,41 @@ export class SessionCheck {
    */
   async look(client: Client): Promise<boolean> {
     const run: RunStatement = (text, params) => client.runFirst(text, params);
-    const asked = [arrayLiteral(Object.keys(this.#asked)), arrayLiteral(Object.values(this.#asked))];
-    const [row] = await run(LOOK, asked);
-    const different: SessionSetting[] = JSON.parse(String(row?.different ?? "[]"));
-    if (different.length === 0) this.#isBare = false;
-    else if (await this.#isOurs(client, Number(row?.pid))) {
-      await run(SET, asked);
+    const rows = await this.#different(run);
+    if (rows.length === 0) this.#isBare = false;
+    else if (await this.#isOurs(client, Number(rows[0]!.pid))) {
+      await run(SET, this.#columns());
       this.#isBare = false;
     } else {
+      const different = rows.map((row): SessionSetting => ({
+        parameter: String(row.parameter),
+        value: String(row.value),
+        expected: String(row.expected),
+      }));
       assertUsable(different);
       this.#isBare = true;
       this.#tellDropped(different);
     }
-    if (!this.#rowsSeen) await checkRowSecurity(run, this.#options.quotedSchema);
-    this.#rowsSeen = true;
+    await this.#options.rowSecurity.checkOnce(run, this.#options.quotedSchema);
     return this.keepsSettings;
+  }
+
+  async #different(run: RunStatement): Promise<readonly TxRow[]> {
+    try {
+      return await run(LOOK, this.#columns());
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+    }
+    const rows = await run(CHANGEABLE, [arrayLiteral(Object.keys(this.#asked))]);
+    const known = new Set(rows.map(({ parameter }) => String(parameter).toLowerCase()));
+    this.#asked = Object.fromEntries(
+      Object.entries(this.#asked).filter(([name]) => known.has(name.toLowerCase())),
+    );
+    return await run(LOOK, this.#columns());
+  }
+
+  #columns(): string[] {
+    return [arrayLiteral(Object.keys(this.#asked)), arrayLiteral(Object.values(this.#asked))];
   }
 
   /**
@@ -125,7 +146,8 @@ export class SessionCheck {
    * @throws as {@linkcode look}.
    */
   async atStart(database: Statements): Promise<void> {
-    await checkRowSecurity((text, params) => database.query(text, params), this.#options.quotedSchema);
+    const { rowSecurity, quotedSchema } = this.#options;
+    await rowSecurity.check((text, params) => database.query(text, params), quotedSchema);
     const names = this.keepsSettings ? [TRANSACTION_BOUND] : [...OWN_BOUNDS, TRANSACTION_BOUND];
     for (const { name, setting } of await database.query(BOUNDS, [arrayLiteral(names)])) {
       warnOfBound(String(name), Number(setting), this.#options.client.bounds, this.#options.log);
