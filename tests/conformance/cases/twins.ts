@@ -585,7 +585,8 @@ export const twinCases: readonly Case[] = [
       const living = await stage.start(newer);
       await living.pauseQueue("default");
       const last = await stage.start(older);
-      assertEquals(await areTwins(living), true);
+      // Between its declaration and its record the living one's may have come back, for a heartbeat.
+      await eventually(() => areTwins(living), 3000);
       await last.stop();
       await eventually(async () => !await areTwins(living), 3000);
       await living.stop();
@@ -601,8 +602,9 @@ export const twinCases: readonly Case[] = [
       await living.pauseQueue("default");
       const store = await stage.store();
       const kinds = [{ name: "k", queue: "default", maxAttempts: 3, rule: keyRuleOf(BY_TAG)! }];
-      await store.declare({ kinds, queues: ["default"] });
+      // On the record first: what only a process declares that is not there is taken back at any time.
       await store.register({ id: crypto.randomUUID(), name: "lost", queues: [], kinds });
+      await store.declare({ kinds, queues: ["default"] });
       assertEquals(await areTwins(living), true);
       await eventually(async () => !await areTwins(living), 5000);
     },
