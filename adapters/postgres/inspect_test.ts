@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { PostgresDatabase } from "./database.ts";
 import { databaseUrl, newJob, withStore } from "./fixture_test.ts";
 
@@ -20,19 +20,6 @@ Deno.test("a list holds live and ended jobs, newest first, and every filter narr
     assertEquals(await ids({ limit: 10, queue: "other" }), ["3"]);
     assertEquals(await ids({ limit: 10, state: "completed" }), ["1"]);
     assertEquals(await ids({ limit: 10, args: { user: 1 } }), ["2", "1"]);
-  }));
-
-Deno.test("100 jobs of 1 MB are listed within seconds, with 200 characters of each", () =>
-  withStore(async ({ store }) => {
-    const args = JSON.stringify({ text: "x".repeat(1_000_000) });
-    for (let n = 0; n < 10; n++) await store.insert(Array.from({ length: 10 }, () => newJob({ args })));
-    await store.insert([newJob({ args: JSON.stringify({ text: "x".repeat(14_000_000) }) })]);
-    const begun = performance.now();
-    const jobs = await store.list({ limit: 200 });
-    assertLessOrEqual(performance.now() - begun, 5000);
-    assertEquals(jobs.length, 101);
-    assertEquals(jobs[0]?.argsPreview.length, 200);
-    assertEquals((await store.get(jobs[0]!.id))?.argsText.length, 14_000_012);
   }));
 
 Deno.test("an integer that JavaScript can't hold is shown digit by digit", () =>
