@@ -196,7 +196,7 @@ export interface Failure {
 
 /** The first pause of an endpoint that answers, in ms: it may be that only what came first was bad. */
 const REFUSED_PAUSE_MS = 100;
-/** What a pause has sent away comes back over so long for each of it, in ms, and over so long in all, should nobody bring it forward. */
+/** What a pause has sent away comes back so long after each other, in ms, and within so long in all, should nobody bring it forward. */
 const BACK_MS_EACH = 30;
 const BACK_MS_MAX = 5 * 60_000;
 
@@ -211,7 +211,8 @@ export class EndpointHealth {
     string,
     { readonly until: number; readonly seenAt: number; readonly isPaused: boolean }
   >();
-  readonly #sentAway = new Map<string, { until: number; count: number }>();
+  /** By endpoint: how many the present pause has sent away, and when the last of them comes back. */
+  readonly #sentAway = new Map<string, { until: number; count: number; lastBackAt: number }>();
 
   /** On this database. */
   constructor(database: Database, settings: WebhookSettings, log: Log) {
@@ -270,13 +271,16 @@ export class EndpointHealth {
     const now = performance.now();
     let sent = this.#sentAway.get(endpointId);
     if (sent === undefined || sent.until < now) {
-      sent = { until: now + pauseMs, count: 0 };
+      sent = { until: now + pauseMs, count: 0, lastBackAt: sent?.lastBackAt ?? 0 };
       if (this.#sentAway.size >= REMEMBERED_MAX) this.#sentAway.clear();
       this.#sentAway.set(endpointId, sent);
     }
     sent.count++;
     if (sent.count <= this.#settings.inFlight) return pauseMs;
-    return pauseMs + Math.random() * Math.min(BACK_MS_MAX, sent.count * BACK_MS_EACH);
+    const backAt = Math.max(sent.lastBackAt, now + pauseMs) + BACK_MS_EACH;
+    if (backAt > now + pauseMs + BACK_MS_MAX) return pauseMs + Math.random() * BACK_MS_MAX;
+    sent.lastBackAt = backAt;
+    return backAt - now;
   }
 
   get #pauseMsMax(): number {
@@ -312,6 +316,7 @@ export class EndpointHealth {
   async succeeded(delivery: LoadedDelivery): Promise<Recovery | null> {
     const { endpointId, seq, endpoint: { url, isFailing } } = delivery;
     this.#answers.note(placeOf(delivery), seq, "well");
+    this.#sentAway.delete(endpointId);
     if (!this.#failing.delete(endpointId) && !isFailing) return null;
     this.#answers.forgive(placeOf(delivery));
     const row = await whileHeld(
