@@ -235,7 +235,7 @@ export class MemoryStore implements Store {
       if (this.#isLocked(settlement.id)) return "locked";
       const twin = this.#supersededBy(row);
       const next = settledRow(row, settlement, this.#clock(), twin?.id ?? null);
-      this.#jobs.put(next);
+      this.#putBack(next);
       if (twin !== null && isSuperseded(row, next)) {
         this.#bringForward(twin, "delayMs" in settlement ? settlement.delayMs : 0);
       }
@@ -342,7 +342,7 @@ export class MemoryStore implements Store {
       this.#owners.giveUp(owner);
       const twin = this.#supersededBy(row);
       const next = rescuedRow(row, error.message, this.#clock(), twin?.id ?? null);
-      this.#jobs.put(next);
+      this.#putBack(next);
       if (twin !== null && isSuperseded(row, next)) this.#bringForward(twin, 0);
       if (next.state === "cancelled") cancelled.push(row.id);
       else if (next.state === "discarded") discarded.push(row.id);
@@ -622,6 +622,16 @@ export class MemoryStore implements Store {
   #supersededBy(row: JobRow): JobRow | null {
     const holder = row.key === null ? undefined : this.#jobs.holder(row.key);
     return supersededBy(row, holder === undefined ? undefined : this.#jobs.get(holder));
+  }
+
+  /** A job whose run has ended. Back in line it takes its key again where nobody who lives has it. */
+  #putBack(row: JobRow): void {
+    this.#jobs.put(row);
+    if (row.key === null || !waits(row)) return;
+    const holder = this.#jobs.holder(row.key);
+    if (holder === undefined || isFinal(this.#jobs.get(holder)?.state ?? "completed")) {
+      this.#jobs.hold(row.key, row.id);
+    }
   }
 
   /** The twin that took a job's place takes its due time, if that is earlier; a debounced one is due soon anyway. */

@@ -25,7 +25,7 @@ const MADE: Readonly<Record<string, readonly string[]>> = {
     "8b3067b7d29b8c8e",
     "4a2c926042391314",
     "dd105bee8e52fa86",
-    "0d2d50299fb84635",
+    "9e3140e972b3397f",
     "5da2197e8428a7ef",
   ],
   outbox: [

@@ -456,6 +456,37 @@ export const twinCases: readonly Case[] = [
     },
   },
   {
+    name: "a job that goes back in line after its newer twin has ended keeps out what comes then",
+    async run(stage) {
+      for (const end of ["completed", "discarded"] as const) {
+        const kind = stage.kind(end, BY_TAG);
+        const runtime = stage.build({ kinds: [kind] });
+        const ghost = await stage.ghost();
+        const args = { tag: "a" };
+        const older = await runtime.enqueue(end, args);
+        const [run] = await ghost.claim(1, 1);
+        const newer = await runtime.enqueue(end, args);
+        assertNotEquals(newer, older);
+        const [other] = await ghost.claim(1, 1);
+        const ended = { id: other!.id, run: other!.run, to: end, output: null, error: null };
+        const released = {
+          id: older,
+          run: run!.run,
+          to: "release",
+          delayMs: 0,
+          error: null,
+          alone: false,
+        } as const;
+        assertEquals(await ghost.store.settle(ghost.id, [ended]), [end]);
+        assertEquals(await ghost.store.settle(ghost.id, [released]), ["pending"]);
+        assertEquals(await runtime.offer(end, args), { id: older, added: false });
+        const again = await ghost.claim(2, 2);
+        assertEquals(again.map(({ id }) => id), [older]);
+        await ghost.store.settle(ghost.id, [{ ...ended, id: older, run: again[0]!.run }]);
+      }
+    },
+  },
+  {
     name: "a job in a queue that nobody works any more comes to the queue of a twin that somebody works",
     async run(stage) {
       for (const key of [BY_TAG, {}]) {
