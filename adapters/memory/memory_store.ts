@@ -233,13 +233,8 @@ export class MemoryStore implements Store {
       const row = this.#jobs.get(settlement.id);
       if (row === undefined || !isRun(row, settlement)) return "fenced";
       if (this.#isLocked(settlement.id)) return "locked";
-      const twin = this.#supersededBy(row);
-      const next = settledRow(row, settlement, this.#clock(), twin?.id ?? null);
-      this.#putBack(next);
-      if (twin !== null && isSuperseded(row, next)) {
-        this.#bringForward(twin, "delayMs" in settlement ? settlement.delayMs : 0);
-      }
-      return next.state;
+      const delayMs = "delayMs" in settlement ? settlement.delayMs : 0;
+      return this.#endRun(row, (twin) => settledRow(row, settlement, this.#clock(), twin), delayMs).state;
     }));
   }
 
@@ -340,10 +335,7 @@ export class MemoryStore implements Store {
         continue;
       }
       this.#owners.giveUp(owner);
-      const twin = this.#supersededBy(row);
-      const next = rescuedRow(row, error.message, this.#clock(), twin?.id ?? null);
-      this.#putBack(next);
-      if (twin !== null && isSuperseded(row, next)) this.#bringForward(twin, 0);
+      const next = this.#endRun(row, (twin) => rescuedRow(row, error.message, this.#clock(), twin), 0);
       if (next.state === "cancelled") cancelled.push(row.id);
       else if (next.state === "discarded") discarded.push(row.id);
       else (row.started ? retried : released).push(row.id);
@@ -624,18 +616,22 @@ export class MemoryStore implements Store {
     return supersededBy(row, holder === undefined ? undefined : this.#jobs.get(holder));
   }
 
-  /** A job whose run has ended. Back in line it takes its key again where nobody who lives has it. */
-  #putBack(row: JobRow): void {
-    this.#jobs.put(row);
-    if (row.key === null || !waits(row)) return;
-    const holder = this.#jobs.holder(row.key);
-    if (holder === undefined || isFinal(this.#jobs.get(holder)?.state ?? "completed")) {
-      this.#jobs.hold(row.key, row.id);
-    }
+  /**
+   * A run has ended. Back in line its job takes its key again where nobody who lives has it; else it makes way, and the twin
+   * is due when the job would have been.
+   */
+  #endRun(row: JobRow, end: (supersededBy: JobId | null) => JobRow, delayMs: number): JobRow {
+    const twin = this.#supersededBy(row);
+    const next = end(twin?.id ?? null);
+    this.#jobs.put(next);
+    if (twin === null) {
+      if (next.key !== null && waits(next)) this.#jobs.hold(next.key, next.id);
+    } else if (isSuperseded(row, next)) this.#makeDueBy(twin, delayMs);
+    return next;
   }
 
   /** The twin that took a job's place takes its due time, if that is earlier; a debounced one is due soon anyway. */
-  #bringForward(twin: JobRow, delayMs: number): void {
+  #makeDueBy(twin: JobRow, delayMs: number): void {
     const rule = this.#rules.get(twin.kind) ?? UNIQUE_BY_ARGS;
     if (rule.debounce !== null || this.#isLocked(twin.id)) return;
     const nowMs = this.#clock();

@@ -2,7 +2,7 @@ import type { JobId } from "../../ports/mod.ts";
 import { pause } from "../conformance/eventually.ts";
 import type { Step } from "./handlers/act.ts";
 import { Loop } from "./loop.ts";
-import { isExpected, type Shop } from "./producers.ts";
+import { noteUnexpected, type Shop } from "./producers.ts";
 import type { Random } from "./random.ts";
 import { inTransaction } from "./transaction.ts";
 
@@ -62,7 +62,6 @@ export class Changer extends Loop {
   }
 
   #failed(error: unknown): void {
-    if (isExpected(error)) return;
-    this.#shop.journal.write({ what: "odd", text: String((error as Error).stack ?? error) });
+    noteUnexpected(this.#shop.journal, error);
   }
 }

@@ -97,9 +97,15 @@ export function isIdTaken(error: unknown): boolean {
 }
 
 /** The same for a transaction: its connection is the producer's own, and breaks as the driver says. */
-export function isExpected(error: unknown): boolean {
+function isExpected(error: unknown): boolean {
   return isOutage(error) || isIdTaken(error) || Reflect.has(error as Error, "code") ||
     isBrokenTransaction(error);
+}
+
+/** Writes down what no contract knows of a producer's answers. */
+export function noteUnexpected(journal: JournalWriter, error: unknown): void {
+  if (isExpected(error)) return;
+  journal.write({ what: "odd", text: String((error as Error).stack ?? error) });
 }
 
 /** Enqueues in every way, one after the other, until it is told to stop. */
@@ -210,8 +216,7 @@ export class Producer extends Loop {
   }
 
   #failed(error: unknown): void {
-    if (isExpected(error)) return;
-    this.#shop.journal.write({ what: "odd", text: String((error as Error).stack ?? error) });
+    noteUnexpected(this.#shop.journal, error);
   }
 }
 

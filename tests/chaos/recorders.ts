@@ -2,7 +2,7 @@ import type { EventDraft } from "../../ports/mod.ts";
 import { pause } from "../conformance/eventually.ts";
 import { EVENT_TYPES } from "./events.ts";
 import { Loop } from "./loop.ts";
-import { isExpected, type Shop } from "./producers.ts";
+import { noteUnexpected, type Shop } from "./producers.ts";
 import type { Random } from "./random.ts";
 import { inTransaction } from "./transaction.ts";
 
@@ -69,7 +69,6 @@ export class EventRecorder extends Loop {
   }
 
   #failed(error: unknown): void {
-    if (isExpected(error)) return;
-    this.#shop.journal.write({ what: "odd", text: String((error as Error).stack ?? error) });
+    noteUnexpected(this.#shop.journal, error);
   }
 }
