@@ -10,7 +10,9 @@ const PORT_TRIES = 5;
 /**
  * Starts the server and ends it when nobody holds it any more. Every program that uses the server keeps the named
  * pipe `alive` open for writing; the system closes it however a program ends, SIGKILL included, and the last one's
- * end is the end of the file for the shell that watches. The shell opens the pipe for both at first, for opening it to read alone would wait for a program that may be gone.
+ * end is the end of the file for the shell that watches. The shell opens the pipe for both at first, for opening it to
+ * read alone would wait for a program that may be gone. It signals again and again, because a server that has not set
+ * its handlers yet ignores SIGINT, as every background command of a shell does.
  */
 const WATCH = `
 home=$1; shift
@@ -20,11 +22,12 @@ server=$!
 (
   while read -r _; do :; done <&3
   exec 3<&-
-  kill -INT $server
-  sleep 10 &
-  patience=$!
-  trap 'kill $patience; exit' TERM
-  wait $patience
+  tries=50
+  while [ $tries -gt 0 ]; do
+    kill -INT $server
+    sleep 0.2
+    tries=$((tries - 1))
+  done
   kill -QUIT $server
 ) >/dev/null 2>&1 &
 watcher=$!
