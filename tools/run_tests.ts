@@ -43,7 +43,7 @@ const MATRIX_FILES_AT_ONCE = 5;
 /** Slow ones that have much to do, and those that wait for long: neither measures what the others would disturb. */
 const SLOW_AT_ONCE = [
   /(clock_changes|json_text|json_round_trip|versions|scenarios|fuzz\/database|fuzz\/fuzz|demo|migrations|order)_slow/,
-  /(bounds|full_length|long_outage|webhooks\/(endpoint_health|kill))_slow/,
+  /(bounds|full_length|outage|programs\/worker|webhooks\/(endpoint_health|kill))_slow/,
 ] as const;
 
 /** A file system in memory, where there is one, and how much of it must be free. */

@@ -15,7 +15,7 @@ export function postgresHarness(url: string, handlers: "inline" | "threads"): Ha
     name: inThreads ? "PostgreSQL, threads" : "PostgreSQL, inline",
     capabilities: { canEndHandlers: inThreads },
     handler: inThreads ? (module) => Promise.resolve(module) : loadInline,
-    open: () => openBench(url),
+    open: () => openBench(url, inThreads),
   };
 }
 
@@ -24,7 +24,7 @@ export async function dropEmptySchemas(url: string): Promise<void> {
   for (const schema of EMPTY.splice(0)) await runSql(url, `drop schema ${quoted(schema)} cascade`);
 }
 
-async function openBench(url: string): Promise<Bench> {
+async function openBench(url: string, inThreads: boolean): Promise<Bench> {
   const schema = EMPTY.pop() ?? await makeSchema(url);
   const options = { url, schema, log: silentLog };
   return {
@@ -33,8 +33,14 @@ async function openBench(url: string): Promise<Bench> {
       await store.open();
       return store;
     },
+    // Without threads, the smallest pool: what can wait for a connection does.
     runtime: ({ graceMs, ...parts }) =>
-      createRuntime({ ...parts, ...options, executor: { graceMs, threads: 2 } }),
+      createRuntime({
+        ...parts,
+        ...options,
+        ...(inThreads ? {} : { poolSize: 4 }),
+        executor: { graceMs, threads: 2 },
+      }),
     begin: () => begin({ url }),
     handlerTransactions: {
       module: new URL("../drivers/postgres_transaction.ts", import.meta.url).href,

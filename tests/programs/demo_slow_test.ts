@@ -1,6 +1,23 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { checkDigests, FILES, makeFiles } from "./demo_files.ts";
-import { Program } from "./program.ts";
+import { descendants, gone, Program } from "./program.ts";
+
+Deno.test("--keep leaves the worker and the database up until a signal", async () => {
+  const folder = await makeFiles();
+  try {
+    await using demo = new Program("demo", [folder, "--keep"]);
+    await demo.until("the address", () => demo.stdout.includes("postgres://"));
+    const { hostname, port } = new URL(/postgres:\S+/.exec(demo.stdout)![0]);
+    (await Deno.connect({ hostname, port: Number(port) })).close();
+    const below = await descendants(demo.pid);
+    assert(below.length > 0);
+    demo.signal("SIGINT");
+    assertEquals((await demo.end()).code, 0);
+    for (const pid of below) await gone(pid);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
 
 Deno.test("two demos at once, from a path with spaces, do not disturb each other", async () => {
   const folder = await makeFiles();
@@ -75,6 +92,7 @@ Deno.test(
   },
 );
 
+/** An ordinary user with a home and a cache of its own. */
 async function asNobody(
   home: string,
 ): Promise<{ user: { uid: number; gid: number }; env: Record<string, string> }> {

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { checkDigests, FILES, makeFiles } from "./demo_files.ts";
-import { descendants, Program } from "./program.ts";
+import { Program } from "./program.ts";
 
 Deno.test("the demo's digests agree with sha256sum; it shows one retry, and leaves nothing behind", async () => {
   const folder = await makeFiles();
@@ -25,23 +25,6 @@ Deno.test("the demo's digests agree with sha256sum; it shows one retry, and leav
   } finally {
     await Deno.remove(folder, { recursive: true });
     await Deno.remove(temporary, { recursive: true });
-  }
-});
-
-Deno.test("--keep leaves the worker and the database up until a signal", async () => {
-  const folder = await makeFiles();
-  try {
-    await using demo = new Program("demo", [folder, "--keep"]);
-    await demo.until("the address", () => demo.stdout.includes("postgres://"));
-    const { hostname, port } = new URL(/postgres:\S+/.exec(demo.stdout)![0]);
-    (await Deno.connect({ hostname, port: Number(port) })).close();
-    const below = await descendants(demo.pid);
-    assert(below.length > 0);
-    demo.signal("SIGINT");
-    assertEquals((await demo.end()).code, 0);
-    for (const pid of below) await gone(pid);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
   }
 });
 
@@ -93,13 +76,3 @@ Deno.test("the demo names what it can't use, and helps", async () => {
   assertEquals((await help.end()).code, 0);
   assertStringIncludes(help.stdout, "Usage: deno task demo");
 });
-
-/** An ordinary user with a home and a cache of its own. */
-async function gone(pid: number): Promise<void> {
-  const deadline = Date.now() + 15_000;
-  const stat = () => Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "0 (gone) Z ");
-  while (!/\) [ZX] /.test(await stat())) {
-    assert(Date.now() < deadline, `process ${pid} still runs`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}

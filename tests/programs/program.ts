@@ -168,6 +168,23 @@ export async function cpuMs(pid: number): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) * 1000 / ticksPerSecond;
 }
 
+/** Waits until a process has ended. */
+export async function gone(pid: number): Promise<void> {
+  const deadline = Date.now() + 15_000;
+  while (await isRunning(pid)) {
+    if (Date.now() > deadline) {
+      throw new AssertionError(`process ${pid} still runs, below it ${await descendants(pid)}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** A process that has ended stays in the table until its parent, or whoever inherits it, asks for its code. */
+async function isRunning(pid: number): Promise<boolean> {
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => null);
+  return stat !== null && !/\) [ZX] /.test(stat);
+}
+
 function tryKill(pid: number): void {
   try {
     Deno.kill(pid, "SIGKILL");

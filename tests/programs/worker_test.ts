@@ -9,56 +9,9 @@ import {
 import postgres from "postgres";
 import { migrationLockKey } from "../../adapters/postgres/identifiers.ts";
 import { WORKER_ARGUMENTS } from "../../programs/worker_arguments.ts";
-import { createRuntime, type PostgresRuntime } from "../../mod.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
-import shop from "./apps/shop.ts";
-import { cpuMs, descendants, Program, residentBytes } from "./program.ts";
-
-const SHOP = "tests/programs/apps/shop.ts";
-
-/** A schema of one's own, and a runtime that enqueues and waits in it, which works nothing itself. */
-class Stage implements AsyncDisposable {
-  private constructor(readonly url: string, readonly schema: string, readonly runtime: PostgresRuntime) {}
-
-  static async open(): Promise<Stage> {
-    const url = await testDatabaseUrl();
-    const schema = uniqueSchema();
-    const runtime = createRuntime({ ...shop, url, schema });
-    await runtime.migrate();
-    return new Stage(url, schema, runtime);
-  }
-
-  worker(args: readonly string[] = [], env: Record<string, string> = {}): Program {
-    return new Program("supervisor", [...args, "--schema", this.schema, SHOP], {
-      env: { DATABASE_URL: this.url, ...env },
-    });
-  }
-
-  async add(a: number, b: number): Promise<unknown> {
-    const result = await this.runtime.wait(await this.runtime.enqueue("shop.add", { a, b }), 20_000);
-    return result.done ? result.output : result;
-  }
-
-  async untilRunning(id: string): Promise<void> {
-    const deadline = Date.now() + 20_000;
-    while ((await this.runtime.get(id))?.state !== "running") {
-      assert(Date.now() < deadline, `job ${id} does not run`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.runtime.stop();
-    const sql = postgres(this.url, { max: 1, onnotice: () => {} });
-    await sql`drop schema ${sql(this.schema)} cascade`;
-    await sql.end();
-  }
-}
-
-/** The worker that the supervisor started as the n-th. */
-async function workerPid(program: Program, nth = 1): Promise<number> {
-  return (await program.event("worker starting", nth)).pid as number;
-}
+import { gone, Program, residentBytes } from "./program.ts";
+import { SHOP, Stage, workerPid } from "./shop_stage.ts";
 
 Deno.test("the worker program runs jobs, says each step of its life, and stops on SIGTERM with code 0", async () => {
   await using stage = await Stage.open();
@@ -129,70 +82,6 @@ Deno.test("a worker that is killed comes back, and its job is done by the next o
   assertEquals(result.done && result.output, "attempt 2");
   program.signal("SIGTERM");
   assertEquals((await program.end()).code, 0);
-});
-
-Deno.test("a handler that can't be ended: the next worker is up, and soon no core is burnt", async () => {
-  await using stage = await Stage.open();
-  await using program = stage.worker();
-  await program.event("started");
-  const first = await workerPid(program);
-  const id = await stage.runtime.enqueue("shop.spin");
-  const result = await stage.runtime.wait(id, 20_000);
-  assertEquals(result.done && result.state, "discarded");
-  assertEquals((await stage.runtime.get(id))?.errors[0]?.class, "timeout");
-  await program.event("worker recycles itself, starting the next");
-  await program.event("started", 2);
-  await gone(first);
-  assertEquals(await stage.add(20, 3), 23);
-  const second = await workerPid(program, 2);
-  const before = await cpuMs(second);
-  await new Promise((resolve) => setTimeout(resolve, 1000));
-  assertLess(await cpuMs(second) - before, 500);
-  assertEquals(program.log.filter((line) => line.event === "worker starting").length, 2);
-  program.signal("SIGTERM");
-  assertEquals((await program.end()).code, 0);
-});
-
-Deno.test("a worker that recycles itself lets short jobs end, and gives long ones back uncharged", async () => {
-  await using stage = await Stage.open();
-  await using program = stage.worker(["--threads", "2"]);
-  await program.event("started");
-  const short = await stage.runtime.enqueue("shop.sleep", { ms: 2500 });
-  const long = await stage.runtime.enqueue("shop.sleep", { ms: 12_000 });
-  await stage.untilRunning(short);
-  await stage.untilRunning(long);
-  const spin = await stage.runtime.enqueue("shop.spin");
-  await program.event("worker recycles itself, starting the next");
-  const ended = await stage.runtime.wait(short, 20_000);
-  assertEquals(ended.done && ended.output, "attempt 1");
-  await program.event("recycled");
-  await gone(await workerPid(program));
-  await stage.untilRunning(long);
-  const { attempt, errors } = (await stage.runtime.get(long))!;
-  assertEquals({ attempt, errors }, { attempt: 1, errors: [] });
-  assertEquals((await stage.runtime.get(spin))?.state, "discarded");
-  await stage.runtime.cancel(long);
-  program.signal("SIGTERM");
-  assertEquals((await program.end()).code, 0);
-});
-
-Deno.test("out of memory in a thread: the worker comes back, the job ends alone, the others complete", async () => {
-  await using stage = await Stage.open();
-  // A small heap, so that it is used up in a moment.
-  await using program = stage.worker([], { DENO_V8_FLAGS: "--max-old-space-size=64" });
-  await program.event("started");
-  const others = await stage.runtime.enqueueMany(
-    Array.from({ length: 5 }, () => ({ kind: "shop.sleep", args: { ms: 1000 } })),
-  );
-  const id = await stage.runtime.enqueue("shop.hog");
-  const result = await stage.runtime.wait(id, 28_000);
-  assertEquals(result.done && result.state, "discarded");
-  for (const other of others) {
-    const { done, ...rest } = await stage.runtime.wait(other, 28_000);
-    assertEquals(done && "state" in rest && rest.state, "completed");
-  }
-  assertEquals((await stage.runtime.get(id))?.errors.map((error) => error.class)[0], "worker lost");
-  await program.event("worker ended, starting another");
 });
 
 Deno.test("the worker stops when its supervisor is killed", async () => {
@@ -289,17 +178,3 @@ Deno.test("with --embedded, and without DATABASE_URL, the PostgreSQL under .mill
     await Deno.remove(cwd, { recursive: true });
   }
 });
-
-async function gone(pid: number): Promise<void> {
-  const deadline = Date.now() + 15_000;
-  while (await isRunning(pid)) {
-    assert(Date.now() < deadline, `process ${pid} still runs, below it ${await descendants(pid)}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
-/** A process that has ended stays in the table until its parent, or whoever inherits it, asks for its code. */
-async function isRunning(pid: number): Promise<boolean> {
-  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => null);
-  return stat !== null && !/\) [ZX] /.test(stat);
-}
