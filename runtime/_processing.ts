@@ -107,7 +107,7 @@ export class Processing {
       owner,
       leaseMs: settings.leaseMs,
       onLeading: () => {
-        this.#lookAnew();
+        this.#lookAtPeriodics();
         this.#purges.wake();
       },
       upkeep,
@@ -262,7 +262,10 @@ export class Processing {
       lostAfterMs: settings.lostAfterMs,
       onRescued: () => this.#eachLane((lane) => lane.abandon()),
       onFit: () => this.wakeAll(),
-      onFleet: () => this.#lookAnew(),
+      onFleet: () => {
+        this.#lookAtPeriodics();
+        this.#kinds.wake();
+      },
       onAside: (found) => found.forEach(({ queue, kind }) => this.wakeAside(queue, kind)),
       onRescue: (rescued) => rescued.queues.forEach((queue) => this.ready(queue)),
       onOutdated: () => this.#retire(),
@@ -343,10 +346,9 @@ export class Processing {
   }
 
   /** Other processes are on the record, or this one leads now. */
-  #lookAnew(): void {
+  #lookAtPeriodics(): void {
     this.#options.tickTaker.lookAnew();
     this.#ticks.wake();
-    this.#kinds.wake();
   }
 
   async #renewKinds(): Promise<void> {
