@@ -42,13 +42,15 @@ const insertRows = (kinds: string) => `
 
 const INSERT = `${insertRows("$7")} returning id`;
 
-/** The same for jobs that differ in their args alone and are due now, as those of a burst mostly are: half the work. */
+/**
+ * The same for jobs that differ in their args alone and are due now, as those of a burst mostly are: half the work. A single
+ * array is read in its order, and sorting by it took a tenth of the statement.
+ */
 const INSERT_ALIKE = `
   insert into {schema}.job (kind, queue, priority, max_attempts, args, scheduled_at, rules_applied)
   select $1::text, $2::text, $3::text::smallint, $4::text::int, args::jsonb, clock_timestamp(), true
-  from unnest($5::text::text[]) with ordinality as given (args, ord)
+  from unnest($5::text::text[]) as given (args)
   where ${UNRULED("$1::text")}
-  order by ord
   returning id`;
 
 const INSERT_ALIKE_AND_WAKE = `
