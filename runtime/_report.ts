@@ -36,7 +36,10 @@ export function reportAttempt(log: Log, { job, kind, outcome, settlement, tookMs
     ...next,
   };
   if (outcome.type === "snoozed") log.debug("job snoozed", fields);
-  else if (outcome.type === "failed") {
+  else if (outcome.type === "failed" && settlement.to === "release") {
+    // It did as it was told: its job was cancelled, or the runtime stops.
+    log.debug("run ended on its abort", { ...fields, class: outcome.class, error: outcome.message });
+  } else if (outcome.type === "failed") {
     log.warn("attempt failed", { ...fields, class: outcome.class, error: outcome.message });
   } else if (outcome.type === "discarded") {
     const level = kind.discardAlert === false ? "debug" : "warn";

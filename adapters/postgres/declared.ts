@@ -69,17 +69,40 @@ const PAUSED = `
   where paused_at is not null
   order by name`;
 
-/** By priority, or a queue with many jobs that are not due would be walked through. */
+/**
+ * A queue that only enqueuing programs declare is known by its jobs alone, so the names are read from those, one step of the
+ * index for each. By priority, or a queue with many jobs that are not due would be walked through.
+ */
 const UNWORKED = `
+  with recursive waiting (name) as (
+    (
+      select queue
+      from {schema}.job
+      where state in ('pending', 'retryable')
+      order by queue
+      limit 1
+    )
+    union all
+    select (
+      select queue
+      from {schema}.job
+      where queue > waiting.name and state in ('pending', 'retryable')
+      order by queue
+      limit 1
+    )
+    from waiting
+    where waiting.name is not null
+  )
   select name
-  from {schema}.queue as known
-  where paused_at is null
-    and not exists (select from {schema}.listening where listening.queue = known.name)
+  from waiting
+  where name is not null
+    and not exists (select from {schema}.queue where queue.name = waiting.name and paused_at is not null)
+    and not exists (select from {schema}.listening where listening.queue = waiting.name)
     and exists (
       select from generate_series(1, 4) as priorities (priority)
       where exists (
         select from {schema}.job
-        where queue = known.name
+        where queue = waiting.name
           and priority = priorities.priority::smallint
           and scheduled_at <= clock_timestamp()
           and state in ('pending', 'retryable')

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createMemoryRuntime, type LogLevel } from "../../mod.ts";
-import { snooze } from "../../ports/mod.ts";
+import { type JobContext, snooze } from "../../ports/mod.ts";
 import { eventually } from "../conformance/eventually.ts";
 
 /** A log that keeps its lines. */
@@ -37,6 +37,30 @@ Deno.test("every end of an attempt has a line with the job's id as jobId; who su
     ["warn", "attempt failed", ids["fail"], "undefined"],
   ]);
   assertEquals(lines.filter(({ fields }) => "job" in fields), []);
+});
+
+Deno.test("a run that ends because its job was cancelled is nobody's trouble", async () => {
+  const { lines, log } = kept();
+  const begun = Promise.withResolvers<void>();
+  const kind = {
+    name: "k",
+    queue: "default",
+    maxAttempts: 3,
+    timeout: 5000,
+    handler: async (_args: unknown, { signal }: JobContext) => {
+      begun.resolve();
+      await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    },
+  };
+  await using runtime = createMemoryRuntime({ registrars: [{ kinds: [kind] }], log });
+  await runtime.start();
+  const id = await runtime.enqueue("k");
+  await begun.promise;
+  await runtime.cancel(id);
+  const result = await runtime.wait(id, 5000);
+  assertEquals(result.done && result.state, "cancelled");
+  assertEquals(lines.filter(({ level }) => level === "warn" || level === "error"), []);
+  assertEquals(lines.filter(({ event }) => event === "run ended on its abort").length, 1);
 });
 
 Deno.test("jobs in a queue that no process works are told of once, and again when that comes back", async () => {

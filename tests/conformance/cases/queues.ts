@@ -313,4 +313,21 @@ export const queueCases: readonly Case[] = [
       assertEquals(await store.unworked(), []);
     },
   },
+  {
+    name: "a queue that only an enqueuing process declares has jobs that nobody works",
+    async run(stage) {
+      await stage.start({ kinds: [stage.kind("k")] });
+      const away = {
+        kinds: [stage.kind("away", { queue: "away" }), stage.kind("far", { queue: "far" })],
+        queues: [{ name: "away", concurrency: 1 }, { name: "far", concurrency: 1 }],
+      };
+      const enqueuing = stage.build(away);
+      const store = await stage.store();
+      await enqueuing.enqueue("far", stage.act({ do: "return" }));
+      await enqueuing.enqueue("away", stage.act({ do: "return" }));
+      assertEquals(await store.unworked(), ["away", "far"]);
+      await stage.start(away);
+      assertEquals(await store.unworked(), []);
+    },
+  },
 ];
