@@ -1,4 +1,5 @@
-import type { Alert, Backlog, UpkeepOverview } from "../ports/mod.ts";
+import type { Alert, Backlog } from "../ports/events.ts";
+import type { UpkeepOverview } from "../ports/upkeep.ts";
 import type { EventSettings } from "./settings.ts";
 
 /** What alerts are made of. */

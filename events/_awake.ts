@@ -1,4 +1,4 @@
-import type { Database } from "../ports/mod.ts";
+import type { Database } from "../ports/database.ts";
 
 /** Over which time activity is counted, in ms. */
 const WINDOW_MS = 250;

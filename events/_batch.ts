@@ -1,13 +1,9 @@
-import {
-  type Database,
-  type EventId,
-  type JobId,
-  type Jobs,
-  type RecordedEvent,
-  relayJsonText,
-  type Transaction,
-  type TxRow,
-} from "../ports/mod.ts";
+import type { Database, Transaction } from "../ports/database.ts";
+import type { EventId, RecordedEvent } from "../ports/event.ts";
+import type { JobId } from "../ports/job.ts";
+import type { Jobs } from "../ports/jobs.ts";
+import { relayJsonText } from "../ports/json_text.ts";
+import type { TxRow } from "../ports/tx.ts";
 import { jobsOf, planFanout, type Subscribers } from "./_fanout.ts";
 import { type OrderedSubscription, takeInOrder } from "./_in_order.ts";
 import { refusalOf } from "./_savepoint.ts";

@@ -1,4 +1,5 @@
-import type { Database, Log } from "../ports/mod.ts";
+import type { Database } from "../ports/database.ts";
+import type { Log } from "../ports/log.ts";
 import { CAPTURE_MARK } from "./capture_changes.ts";
 
 /**

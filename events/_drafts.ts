@@ -1,14 +1,8 @@
-import {
-  checkKeys,
-  EVENT_DATA_BYTES_MAX,
-  EVENT_TEXT_LENGTH_MAX,
-  type EventDraft,
-  type EventType,
-  InvalidOptionError,
-  toJsonText,
-  TooLargeError,
-  UndeclaredEventTypeError,
-} from "../ports/mod.ts";
+import { InvalidOptionError, TooLargeError, UndeclaredEventTypeError } from "../ports/errors.ts";
+import type { EventDraft, EventType } from "../ports/event.ts";
+import { toJsonText } from "../ports/json_text.ts";
+import { checkKeys } from "../ports/known_keys.ts";
+import { EVENT_DATA_BYTES_MAX, EVENT_TEXT_LENGTH_MAX } from "../ports/limits.ts";
 
 /** An event to be written. All is checked already. */
 export interface NewEvent {

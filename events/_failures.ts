@@ -1,4 +1,8 @@
-import { asciiText, type Database, errorText, type EventId, type Log } from "../ports/mod.ts";
+import type { Database } from "../ports/database.ts";
+import { errorText } from "../ports/error_text.ts";
+import type { EventId } from "../ports/event.ts";
+import type { Log } from "../ports/log.ts";
+import { asciiText } from "../ports/text.ts";
 import { isBadValue } from "./_outage.ts";
 import type { EventSettings } from "./settings.ts";
 

@@ -1,11 +1,7 @@
-import {
-  type EnqueueRequest,
-  type EventId,
-  type JobId,
-  matchesGlob,
-  type RecordedEvent,
-  type Subscription,
-} from "../ports/mod.ts";
+import type { EventId, RecordedEvent, Subscription } from "../ports/event.ts";
+import { matchesGlob } from "../ports/event_glob.ts";
+import type { JobId } from "../ports/job.ts";
+import type { EnqueueRequest } from "../ports/jobs.ts";
 import type { OrderedSubscription } from "./_in_order.ts";
 
 /** What is to be enqueued for a batch of events. */

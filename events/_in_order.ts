@@ -1,4 +1,5 @@
-import type { Database, InOrder, RecordedEvent, Subscription, Transaction } from "../ports/mod.ts";
+import type { Database, Transaction } from "../ports/database.ts";
+import type { InOrder, RecordedEvent, Subscription } from "../ports/event.ts";
 import type { Subscribers } from "./_fanout.ts";
 
 /** A subscription that takes events in order. */

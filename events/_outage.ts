@@ -1,4 +1,4 @@
-import { InvalidJsonError, RefusedValueError, TooLargeError } from "../ports/mod.ts";
+import { InvalidJsonError, RefusedValueError, TooLargeError } from "../ports/errors.ts";
 
 export { isOutage } from "../ports/in_halves.ts";
 

@@ -1,4 +1,5 @@
-import { errorText, type Log } from "../ports/mod.ts";
+import { errorText } from "../ports/error_text.ts";
+import type { Log } from "../ports/log.ts";
 import {
   type Alone,
   type BatchContext,

@@ -1,14 +1,11 @@
-import {
-  type Database,
-  type EventId,
-  InvalidOptionError,
-  type JobId,
-  type Receipt,
-  type TxRow,
-  waitMs,
-  type WaitOptions,
-  waitSignal,
-} from "../ports/mod.ts";
+import type { Database } from "../ports/database.ts";
+import { InvalidOptionError } from "../ports/errors.ts";
+import type { EventId } from "../ports/event.ts";
+import type { Receipt } from "../ports/events.ts";
+import type { JobId } from "../ports/job.ts";
+import type { WaitOptions } from "../ports/runtime.ts";
+import type { TxRow } from "../ports/tx.ts";
+import { waitMs, waitSignal } from "../ports/waiting.ts";
 import { isEventId } from "./_reads.ts";
 
 /** The pauses between two looks, in ms: each is longer than the one before. */

@@ -1,14 +1,7 @@
-import {
-  checkTx,
-  type Composition,
-  type Database,
-  type EventDraft,
-  type EventId,
-  type Recorder,
-  type Tx,
-  type TxParam,
-  type TxRow,
-} from "../ports/mod.ts";
+import type { Composition } from "../ports/composition.ts";
+import type { Database } from "../ports/database.ts";
+import type { EventDraft, EventId, Recorder } from "../ports/event.ts";
+import { checkTx, type Tx, type TxParam, type TxRow } from "../ports/tx.ts";
 import { inBatches } from "../ports/batches.ts";
 import { type NewEvent, newEvent, newEvents } from "./_drafts.ts";
 

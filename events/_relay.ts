@@ -1,14 +1,9 @@
-import {
-  type ChannelSubscription,
-  type Composition,
-  type Database,
-  errorText,
-  type Jobs,
-  type Log,
-  silentLog,
-  type Upkeep,
-  type UpkeepTask,
-} from "../ports/mod.ts";
+import type { Composition } from "../ports/composition.ts";
+import type { ChannelSubscription, Database } from "../ports/database.ts";
+import { errorText } from "../ports/error_text.ts";
+import type { Jobs } from "../ports/jobs.ts";
+import { type Log, silentLog } from "../ports/log.ts";
+import type { Upkeep, UpkeepTask } from "../ports/upkeep.ts";
 import { AwakeMark } from "./_awake.ts";
 import { ClaimPosition } from "./_claim_position.ts";
 import { backoffMs } from "./_failures.ts";

@@ -1,4 +1,7 @@
-import { type Database, errorText, type EventId, type EventKeeper, type Log } from "../ports/mod.ts";
+import type { Database } from "../ports/database.ts";
+import { errorText } from "../ports/error_text.ts";
+import type { EventId, EventKeeper } from "../ports/event.ts";
+import type { Log } from "../ports/log.ts";
 import { stepInHalves } from "../ports/in_halves.ts";
 import type { SweepPosition } from "../ports/sweep_position.ts";
 

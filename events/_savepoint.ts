@@ -1,4 +1,4 @@
-import type { Transaction } from "../ports/mod.ts";
+import type { Transaction } from "../ports/database.ts";
 import { isOutage } from "./_outage.ts";
 
 /**

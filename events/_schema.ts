@@ -1,4 +1,5 @@
-import type { MigrationStep, PartMigrations } from "../ports/mod.ts";
+import type { MigrationStep } from "../ports/database.ts";
+import type { PartMigrations } from "../ports/registrar.ts";
 
 const NEW_EVENT_ID = `
 create function {schema}.new_event_id() returns uuid language plpgsql volatile as $body$

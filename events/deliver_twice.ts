@@ -1,4 +1,8 @@
-import type { Composition, EventDraft, EventId, JobId, Jobs, RecordedEvent, Runtime } from "../ports/mod.ts";
+import type { Composition } from "../ports/composition.ts";
+import type { EventDraft, EventId, RecordedEvent } from "../ports/event.ts";
+import type { JobId } from "../ports/job.ts";
+import type { Jobs } from "../ports/jobs.ts";
+import type { Runtime } from "../ports/runtime.ts";
 import { newEvents } from "./_drafts.ts";
 import { planFanout, Subscribers } from "./_fanout.ts";
 import { recordedNow } from "./memory_recorder.ts";

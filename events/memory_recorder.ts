@@ -1,14 +1,8 @@
-import {
-  checkTx,
-  type Composition,
-  type EventDraft,
-  type EventId,
-  type Jobs,
-  type Json,
-  type RecordedEvent,
-  type Recorder,
-  type Tx,
-} from "../ports/mod.ts";
+import type { Composition } from "../ports/composition.ts";
+import type { EventDraft, EventId, RecordedEvent, Recorder } from "../ports/event.ts";
+import type { Jobs } from "../ports/jobs.ts";
+import type { Json } from "../ports/json.ts";
+import { checkTx, type Tx } from "../ports/tx.ts";
 import { type NewEvent, newEvent, newEvents } from "./_drafts.ts";
 import { planFanout, Subscribers } from "./_fanout.ts";
 

@@ -1,24 +1,22 @@
+import type { Composition } from "../ports/composition.ts";
+import type { Database } from "../ports/database.ts";
+import type { EventId, Recorder } from "../ports/event.ts";
 import type {
   Alert,
   Backlog,
-  Composition,
-  Database,
   EventDetail,
   EventFilter,
-  EventId,
   Events,
   EventSummary,
-  Inspector,
-  Jobs,
-  Json,
-  Log,
   Receipt,
-  Recorder,
-  Registrar,
-  Service,
-  Upkeep,
-  WaitOptions,
-} from "../ports/mod.ts";
+} from "../ports/events.ts";
+import type { Inspector } from "../ports/inspector.ts";
+import type { Jobs } from "../ports/jobs.ts";
+import type { Json } from "../ports/json.ts";
+import type { Log } from "../ports/log.ts";
+import type { Registrar } from "../ports/registrar.ts";
+import type { Service, WaitOptions } from "../ports/runtime.ts";
+import type { Upkeep } from "../ports/upkeep.ts";
 import { SweepPosition } from "../ports/sweep_position.ts";
 import { alertsOf } from "./_alerts.ts";
 import { warnOfOldCaptures } from "./_captures.ts";

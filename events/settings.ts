@@ -1,4 +1,6 @@
-import { checkKeys, DELAY_MS_MAX, InvalidOptionError } from "../ports/mod.ts";
+import { InvalidOptionError } from "../ports/errors.ts";
+import { checkKeys } from "../ports/known_keys.ts";
+import { DELAY_MS_MAX } from "../ports/limits.ts";
 
 /** The times and bounds of events, whole numbers. Every one has a default that suits production; tests make them shorter. */
 export interface EventSettings {

@@ -1,5 +1,5 @@
 import { type EmbeddedPostgres, startEmbedded } from "../embedded/mod.ts";
-import type { Log } from "../ports/mod.ts";
+import type { Log } from "../ports/log.ts";
 import { type Arguments, UsageError } from "./arguments.ts";
 
 /** The database that a program works on. */

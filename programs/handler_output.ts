@@ -1,5 +1,5 @@
 import { format } from "node:util";
-import type { Log } from "../ports/mod.ts";
+import type { Log } from "../ports/log.ts";
 
 /** The executor's prefix: kind and job id, the kind alone, or neither. A kind with a `]` in its name is cut there. */
 const PREFIXED = /^\[([^\]]*)\] (.*)$/s;

@@ -7,7 +7,7 @@ import { createPostgresStore, migrationSql, printMigration } from "../adapters/p
 import { JOBS_PART } from "../adapters/postgres/schema.ts";
 import { OUTBOX } from "../events/mod.ts";
 import { WEBHOOKS } from "../events/webhooks/mod.ts";
-import type { PartMigrations } from "../ports/mod.ts";
+import type { PartMigrations } from "../ports/registrar.ts";
 import { type Arguments, integerOption, parseArguments, UsageError } from "./arguments.ts";
 import { EMBEDDED_FLAG, EMBEDDED_HELP, programDatabase } from "./database.ts";
 import { programLog, writeError, writeOut } from "./output.ts";

@@ -1,4 +1,4 @@
-import { createLog, type Log } from "../ports/mod.ts";
+import { createLog, type Log } from "../ports/log.ts";
 
 /** Writes a line to standard output, whole. */
 export function writeOut(text: string): void {

@@ -1,5 +1,5 @@
 import { checkSchemaName } from "../adapters/postgres/identifiers.ts";
-import { InvalidOptionError } from "../ports/mod.ts";
+import { InvalidOptionError } from "../ports/errors.ts";
 import { type Arguments, UsageError } from "./arguments.ts";
 
 /**

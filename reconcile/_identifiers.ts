@@ -1,4 +1,5 @@
-import { checkIdentifier, InvalidOptionError, quoteIdentifier } from "../ports/mod.ts";
+import { InvalidOptionError } from "../ports/errors.ts";
+import { checkIdentifier, quoteIdentifier } from "../ports/identifier.ts";
 
 /**
  * Quotes the name of a table, `orders` or `shop.orders`, as PostgreSQL has it: capitals count.

@@ -1,4 +1,5 @@
-import type { Json, Periodic, PeriodicCron, PeriodicEvery, PeriodicHandler } from "../ports/mod.ts";
+import type { Json } from "../ports/json.ts";
+import type { Periodic, PeriodicCron, PeriodicEvery, PeriodicHandler } from "../ports/kind.ts";
 import { checkSpec, type EnqueueForRow, reconcilePending, type ReconcileSpec } from "./reconcile_pending.ts";
 
 /** A reconciliation and when it is made. */

@@ -1,19 +1,13 @@
-import {
-  checkKeys,
-  checkLog,
-  checkText,
-  compose,
-  type Composition,
-  CompositionError,
-  type CompositionInput,
-  type Declared,
-  errorText,
-  InvalidOptionError,
-  keyRuleOf,
-  PERIODIC_PREFIX,
-  type Schedule,
-  UndeclaredQueueError,
-} from "../ports/mod.ts";
+import { compose, type Composition, type CompositionInput } from "../ports/composition.ts";
+import { errorText } from "../ports/error_text.ts";
+import { CompositionError, InvalidOptionError, UndeclaredQueueError } from "../ports/errors.ts";
+import { keyRuleOf } from "../ports/key_rule.ts";
+import { checkKeys } from "../ports/known_keys.ts";
+import { PERIODIC_PREFIX } from "../ports/limits.ts";
+import { checkLog } from "../ports/log.ts";
+import type { Schedule } from "../ports/schedule.ts";
+import type { Declared } from "../ports/store.ts";
+import { checkText } from "../ports/text.ts";
 import type { RuntimeOptions } from "./runtime.ts";
 import { resolveSettings, type Settings } from "./settings.ts";
 

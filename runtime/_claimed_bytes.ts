@@ -1,4 +1,4 @@
-import type { Claimed } from "../ports/mod.ts";
+import type { Claimed } from "../ports/store.ts";
 
 /** How large the args may be in all that one claim brings, and that are claimed ahead, in bytes. */
 const BYTES_MAX = 16 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Claimed } from "../ports/mod.ts";
+import type { Claimed } from "../ports/store.ts";
 import { ClaimedBytes } from "./_claimed_bytes.ts";
 
 const MIB = 1024 * 1024;

@@ -1,4 +1,5 @@
-import type { Log, Store } from "../ports/mod.ts";
+import type { Log } from "../ports/log.ts";
+import type { Store } from "../ports/store.ts";
 
 /** So many kinds are named in a line of the log. */
 const NAMED_MAX = 10;

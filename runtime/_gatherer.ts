@@ -1,4 +1,4 @@
-import type { Inserted, NewJob, Store } from "../ports/mod.ts";
+import type { Inserted, NewJob, Store } from "../ports/store.ts";
 import { isRefusal } from "../ports/outage.ts";
 
 /** The most rows of one insert. */

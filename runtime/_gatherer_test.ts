@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { DatabaseUnavailableError, type NewJob, RefusedValueError, type Store } from "../ports/mod.ts";
+import { DatabaseUnavailableError, RefusedValueError } from "../ports/errors.ts";
+import type { NewJob, Store } from "../ports/store.ts";
 import { Gatherer } from "./_gatherer.ts";
 
 function job(args: string): NewJob {

@@ -1,4 +1,6 @@
-import type { Claimed, JobId, Log, Settlement } from "../ports/mod.ts";
+import type { JobId } from "../ports/job.ts";
+import type { Log } from "../ports/log.ts";
+import type { Claimed, Settlement } from "../ports/store.ts";
 
 /** At so many runs in a row that began and were given back it is said, and at each doubling. */
 const SAID_FROM = 5;

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { type Claimed, silentLog } from "../ports/mod.ts";
+import { silentLog } from "../ports/log.ts";
+import type { Claimed } from "../ports/store.ts";
 import { GivenBack } from "./_given_back.ts";
 
 Deno.test("GivenBack tells of a job that is given back 5 times in a row, and again at each doubling", () => {

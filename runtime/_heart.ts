@@ -1,19 +1,9 @@
-import {
-  type Aside,
-  type DeclaredKind,
-  type DeclaredPeriodic,
-  errorText,
-  type Log,
-  type LogFields,
-  PROTOCOL,
-  ProtocolTooOldError,
-  type Requests,
-  type Rescued,
-  SchemaVersionError,
-  type Store,
-  type Upkeep,
-  type UpkeepTask,
-} from "../ports/mod.ts";
+import { errorText } from "../ports/error_text.ts";
+import { ProtocolTooOldError, SchemaVersionError } from "../ports/errors.ts";
+import type { Log, LogFields } from "../ports/log.ts";
+import { PROTOCOL } from "../ports/protocol.ts";
+import type { Aside, DeclaredKind, DeclaredPeriodic, Requests, Rescued, Store } from "../ports/store.ts";
+import type { Upkeep, UpkeepTask } from "../ports/upkeep.ts";
 import { isOutage } from "../ports/outage.ts";
 import { Ticker } from "./_ticker.ts";
 

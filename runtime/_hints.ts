@@ -1,4 +1,7 @@
-import { errorText, type JobId, type Log, type Requests, type Signal } from "../ports/mod.ts";
+import { errorText } from "../ports/error_text.ts";
+import type { JobId } from "../ports/job.ts";
+import type { Log } from "../ports/log.ts";
+import type { Requests, Signal } from "../ports/store.ts";
 import type { Timer } from "./_timer.ts";
 
 /** The shortest time between two questions to the store, in ms. */

@@ -1,17 +1,9 @@
-import {
-  type CancelResult,
-  checkTx,
-  type Composition,
-  type EnqueueOptions,
-  type EnqueueRequest,
-  type JobId,
-  type Jobs,
-  type JsonInput,
-  type Offered,
-  type Store,
-  type Tx,
-  watchTransaction,
-} from "../ports/mod.ts";
+import type { Composition } from "../ports/composition.ts";
+import type { JobId } from "../ports/job.ts";
+import type { CancelResult, EnqueueOptions, EnqueueRequest, Jobs, Offered } from "../ports/jobs.ts";
+import type { JsonInput } from "../ports/json.ts";
+import type { Store } from "../ports/store.ts";
+import { checkTx, type Tx, watchTransaction } from "../ports/tx.ts";
 import { checkJobId, newJob, newJobs, requestOf } from "./_requests.ts";
 
 /** Enqueues and cancels inside one open transaction of the caller's. */

@@ -1,18 +1,10 @@
-import {
-  type AttemptOutcome,
-  type Claimed,
-  type ClaimRequest,
-  errorText,
-  type Executor,
-  type JobId,
-  type Kind,
-  type Log,
-  type Queue,
-  type Settlement,
-  type Store,
-  type Upkeep,
-  type UpkeepTask,
-} from "../ports/mod.ts";
+import { errorText } from "../ports/error_text.ts";
+import type { AttemptOutcome, Executor } from "../ports/executor.ts";
+import type { JobId } from "../ports/job.ts";
+import type { Kind, Queue } from "../ports/kind.ts";
+import type { Log } from "../ports/log.ts";
+import type { Claimed, ClaimRequest, Settlement, Store } from "../ports/store.ts";
+import type { Upkeep, UpkeepTask } from "../ports/upkeep.ts";
 import { Beside } from "./_beside.ts";
 import { GivenBack } from "./_given_back.ts";
 import { ClaimedBytes } from "./_claimed_bytes.ts";

@@ -1,4 +1,6 @@
-import type { Log, Store, Upkeep } from "../ports/mod.ts";
+import type { Log } from "../ports/log.ts";
+import type { Store } from "../ports/store.ts";
+import type { Upkeep } from "../ports/upkeep.ts";
 import { Ticker } from "./_ticker.ts";
 
 /** How often one who does not lead tries to, as a part of the lease. */

@@ -1,12 +1,8 @@
-import {
-  type AttemptOutcome,
-  type Claimed,
-  DefaultBackoff,
-  DELAY_MS_MAX,
-  type Kind,
-  type SettledError,
-  type Settlement,
-} from "../ports/mod.ts";
+import { DefaultBackoff } from "../ports/backoff.ts";
+import type { AttemptOutcome } from "../ports/executor.ts";
+import type { Kind } from "../ports/kind.ts";
+import { DELAY_MS_MAX } from "../ports/limits.ts";
+import type { Claimed, SettledError, Settlement } from "../ports/store.ts";
 
 /** The shortest snooze, in ms: a handler that snoozes for nothing must not spin. */
 const SNOOZE_MS_MIN = 100;

@@ -1,5 +1,7 @@
 import { assertEquals } from "@std/assert";
-import type { AttemptOutcome, Claimed, Kind } from "../ports/mod.ts";
+import type { AttemptOutcome } from "../ports/executor.ts";
+import type { Kind } from "../ports/kind.ts";
+import type { Claimed } from "../ports/store.ts";
 import { retryDelayMs, settlementOf } from "./_outcome.ts";
 
 const kind: Kind = { name: "k", queue: "default", maxAttempts: 3, timeout: 1000, handler: () => {} };

@@ -1,12 +1,8 @@
-import {
-  type Composition,
-  type Counts,
-  JOB_STATES,
-  type JobState,
-  type Overview,
-  type QueueOverview,
-  type UpkeepOverview,
-} from "../ports/mod.ts";
+import type { Composition } from "../ports/composition.ts";
+import type { Overview, QueueOverview } from "../ports/inspector.ts";
+import { JOB_STATES, type JobState } from "../ports/job.ts";
+import type { Counts } from "../ports/store.ts";
+import type { UpkeepOverview } from "../ports/upkeep.ts";
 
 /** What an overview is made of. */
 export interface OverviewParts {

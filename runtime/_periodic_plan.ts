@@ -1,11 +1,11 @@
+import type { Schedule } from "../ports/schedule.ts";
 import type {
   DeclaredPeriodic,
   PeriodicPlan,
   PeriodicRow,
   PeriodicSchedule,
   PeriodicSpec,
-  Schedule,
-} from "../ports/mod.ts";
+} from "../ports/store.ts";
 import { isInstant, nextTick } from "./_ticks.ts";
 
 /**

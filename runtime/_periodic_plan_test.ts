@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import type { DeclaredPeriodic, PeriodicRow, PeriodicSchedule, Schedule } from "../ports/mod.ts";
+import type { Schedule } from "../ports/schedule.ts";
+import type { DeclaredPeriodic, PeriodicRow, PeriodicSchedule } from "../ports/store.ts";
 import { AWAY_MS_MAX, type Declaration, isAhead, planOf } from "./_periodic_plan.ts";
 
 const HOUR_MS = 3_600_000;

@@ -1,14 +1,8 @@
-import {
-  type DeclaredPeriodic,
-  type JobId,
-  type PeriodicRow,
-  type PeriodicSchedule,
-  type PeriodicStatus,
-  type Schedule,
-  type Store,
-  TransactionConflictError,
-  UndeclaredPeriodicError,
-} from "../ports/mod.ts";
+import { TransactionConflictError, UndeclaredPeriodicError } from "../ports/errors.ts";
+import type { PeriodicStatus } from "../ports/inspector.ts";
+import type { JobId } from "../ports/job.ts";
+import type { Schedule } from "../ports/schedule.ts";
+import type { DeclaredPeriodic, PeriodicRow, PeriodicSchedule, Store } from "../ports/store.ts";
 import { isInstant, nextTick } from "./_ticks.ts";
 
 /** What {@linkcode Periodics} needs. */

@@ -1,17 +1,10 @@
-import {
-  type Composition,
-  type DeclaredPeriodic,
-  errorText,
-  type Executor,
-  isFinal,
-  type JobId,
-  type Log,
-  type Requests,
-  type Signal,
-  type Store,
-  type Upkeep,
-  type UpkeepTask,
-} from "../ports/mod.ts";
+import type { Composition } from "../ports/composition.ts";
+import { errorText } from "../ports/error_text.ts";
+import type { Executor } from "../ports/executor.ts";
+import { isFinal, type JobId } from "../ports/job.ts";
+import type { Log } from "../ports/log.ts";
+import type { DeclaredPeriodic, Requests, Signal, Store } from "../ports/store.ts";
+import type { Upkeep, UpkeepTask } from "../ports/upkeep.ts";
 import { declaredOf } from "./_checked_options.ts";
 import { DeclaredKinds } from "./_declared_kinds.ts";
 import { Heart } from "./_heart.ts";

@@ -1,4 +1,6 @@
-import { errorText, type Log, type ProgressEntry, type RunRef, type Store } from "../ports/mod.ts";
+import { errorText } from "../ports/error_text.ts";
+import type { Log } from "../ports/log.ts";
+import type { ProgressEntry, RunRef, Store } from "../ports/store.ts";
 import { writeText } from "../ports/refused_text.ts";
 import type { Timer } from "./_timer.ts";
 

@@ -1,4 +1,7 @@
-import type { AttemptOutcome, Claimed, Kind, Log, Settlement } from "../ports/mod.ts";
+import type { AttemptOutcome } from "../ports/executor.ts";
+import type { Kind } from "../ports/kind.ts";
+import type { Log } from "../ports/log.ts";
+import type { Claimed, Settlement } from "../ports/store.ts";
 
 /** An attempt that has ended. */
 export interface EndedAttempt {

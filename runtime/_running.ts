@@ -1,4 +1,6 @@
-import type { AttemptObserver, AttemptOutcome, Claimed, Kind } from "../ports/mod.ts";
+import type { AttemptObserver, AttemptOutcome } from "../ports/executor.ts";
+import type { Kind } from "../ports/kind.ts";
+import type { Claimed } from "../ports/store.ts";
 import type { Progress } from "./_progress.ts";
 import type { Suspect } from "./_suspects.ts";
 

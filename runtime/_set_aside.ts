@@ -1,4 +1,6 @@
-import { errorText, type Log, sqlStateOf } from "../ports/mod.ts";
+import { errorText } from "../ports/error_text.ts";
+import { sqlStateOf } from "../ports/errors.ts";
+import type { Log } from "../ports/log.ts";
 import { LineAllowance } from "../ports/line_allowance.ts";
 import type { Timer } from "./_timer.ts";
 

@@ -1,12 +1,7 @@
-import {
-  errorText,
-  type Log,
-  type Settled as StoredEnd,
-  type Settlement,
-  type Store,
-  type Upkeep,
-  type UpkeepTask,
-} from "../ports/mod.ts";
+import { errorText } from "../ports/error_text.ts";
+import type { Log } from "../ports/log.ts";
+import type { Settled as StoredEnd, Settlement, Store } from "../ports/store.ts";
+import type { Upkeep, UpkeepTask } from "../ports/upkeep.ts";
 import { refusesText } from "../ports/refused_text.ts";
 import { levelOf } from "./_level_of.ts";
 import { isOfOthers, isOutage, tookTooLong } from "../ports/outage.ts";

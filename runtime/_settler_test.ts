@@ -1,15 +1,12 @@
 import { assert, assertEquals, assertLess, assertStringIncludes } from "@std/assert";
 import {
   DatabaseUnavailableError,
-  type LogFields,
   RefusedValueError,
-  type Settled as StoredEnd,
-  type Settlement,
-  silentLog,
   StatementTimeoutError,
-  type Store,
   TransactionConflictError,
-} from "../ports/mod.ts";
+} from "../ports/errors.ts";
+import { type LogFields, silentLog } from "../ports/log.ts";
+import type { Settled as StoredEnd, Settlement, Store } from "../ports/store.ts";
 import { type Settled, Settler, type SettlerOptions } from "./_settler.ts";
 import { UpkeepRecords } from "./_upkeep.ts";
 

@@ -1,4 +1,6 @@
-import { keyRuleOf, type Kind, type Log } from "../ports/mod.ts";
+import { keyRuleOf } from "../ports/key_rule.ts";
+import type { Kind } from "../ports/kind.ts";
+import type { Log } from "../ports/log.ts";
 
 /** Warns of kinds whose completed jobs are to keep twins out for longer than completed jobs are kept. */
 export function warnOfShortRetention(kinds: Iterable<Kind>, retentionCompletedMs: number, log: Log): void {

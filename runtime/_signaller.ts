@@ -1,4 +1,6 @@
-import { errorText, type Log, type Signal, type Store } from "../ports/mod.ts";
+import { errorText } from "../ports/error_text.ts";
+import type { Log } from "../ports/log.ts";
+import type { Signal, Store } from "../ports/store.ts";
 import type { Timer } from "./_timer.ts";
 
 const RETRY_MS = 1000;

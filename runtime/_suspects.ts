@@ -1,4 +1,4 @@
-import type { Claimed } from "../ports/mod.ts";
+import type { Claimed } from "../ports/store.ts";
 import { MeanDuration } from "./_mean_duration.ts";
 
 /** How many suspects that are modules run at once in a process, each alone in a host process. */

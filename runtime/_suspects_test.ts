@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Claimed } from "../ports/mod.ts";
+import type { Claimed } from "../ports/store.ts";
 import { type Suspect, Suspects } from "./_suspects.ts";
 
 interface Queue {

@@ -1,13 +1,13 @@
+import type { Log } from "../ports/log.ts";
+import type { Schedule } from "../ports/schedule.ts";
 import type {
   DuePeriodics,
-  Log,
   PeriodicPlan,
   PeriodicRow,
   PeriodicTick,
-  Schedule,
   Store,
   TickPlace,
-} from "../ports/mod.ts";
+} from "../ports/store.ts";
 import { inHalves, isOutage as isOfTheMoment } from "../ports/in_halves.ts";
 import { isOfOthers, isOutage } from "../ports/outage.ts";
 import { type Declaration, isAhead, isSameSpec, planOf, type Turn, turnOf } from "./_periodic_plan.ts";

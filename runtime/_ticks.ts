@@ -1,4 +1,6 @@
-import { DELAY_MS_MAX, type PeriodicRow, type PeriodicSchedule, type Schedule } from "../ports/mod.ts";
+import { DELAY_MS_MAX } from "../ports/limits.ts";
+import type { Schedule } from "../ports/schedule.ts";
+import type { PeriodicRow, PeriodicSchedule } from "../ports/store.ts";
 
 /** Where the search for the latest tick that has passed begins, in ms, and how it widens. */
 const WINDOW_FIRST_MS = 1000;

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { Schedule } from "../ports/mod.ts";
+import type { Schedule } from "../ports/schedule.ts";
 import { dueTick, latestTick, nextTick } from "./_ticks.ts";
 
 const MINUTE_MS = 60_000;

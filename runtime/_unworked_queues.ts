@@ -1,4 +1,6 @@
-import { errorText, type Log, type Store } from "../ports/mod.ts";
+import { errorText } from "../ports/error_text.ts";
+import type { Log } from "../ports/log.ts";
+import type { Store } from "../ports/store.ts";
 
 /** Says once that jobs wait in a queue that no process of the fleet works, and again when that comes back. */
 export class UnworkedQueues {

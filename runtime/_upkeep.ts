@@ -1,14 +1,14 @@
-import {
-  errorText,
-  type Log,
-  type Store,
-  type Upkeep,
-  type UpkeepOverview,
-  type UpkeepReport,
-  type UpkeepRow,
-  type UpkeepTask,
-  type UpkeepTaskOptions,
-} from "../ports/mod.ts";
+import { errorText } from "../ports/error_text.ts";
+import type { Log } from "../ports/log.ts";
+import type { Store } from "../ports/store.ts";
+import type {
+  Upkeep,
+  UpkeepOverview,
+  UpkeepReport,
+  UpkeepRow,
+  UpkeepTask,
+  UpkeepTaskOptions,
+} from "../ports/upkeep.ts";
 import { withReport } from "../ports/upkeep_report.ts";
 import { Ticker } from "./_ticker.ts";
 import { TaskRecord } from "./_upkeep_task.ts";

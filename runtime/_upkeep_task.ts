@@ -1,10 +1,6 @@
-import {
-  errorText,
-  type Log,
-  type UpkeepReport,
-  type UpkeepTask,
-  type UpkeepTaskOptions,
-} from "../ports/mod.ts";
+import { errorText } from "../ports/error_text.ts";
+import type { Log } from "../ports/log.ts";
+import type { UpkeepReport, UpkeepTask, UpkeepTaskOptions } from "../ports/upkeep.ts";
 
 /** The pauses between two lines of the log on one failing task, in ms. */
 const TELL_MS_MIN = 60_000;

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import type { LogLevel } from "../ports/mod.ts";
+import type { LogLevel } from "../ports/log.ts";
 import { TaskRecord } from "./_upkeep_task.ts";
 
 const MINUTE = 60_000;

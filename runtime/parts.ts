@@ -1,17 +1,11 @@
-import {
-  type Composition,
-  CompositionError,
-  errorText,
-  type EventType,
-  type Inspector,
-  type Jobs,
-  type Parts,
-  type Queue,
-  type Recorder,
-  type Registrar,
-  type RegistrarInput,
-  RuntimeStateError,
-} from "../ports/mod.ts";
+import type { Composition } from "../ports/composition.ts";
+import { errorText } from "../ports/error_text.ts";
+import { CompositionError, RuntimeStateError } from "../ports/errors.ts";
+import type { EventType, Recorder } from "../ports/event.ts";
+import type { Inspector } from "../ports/inspector.ts";
+import type { Jobs } from "../ports/jobs.ts";
+import type { Queue } from "../ports/kind.ts";
+import type { Parts, Registrar, RegistrarInput } from "../ports/registrar.ts";
 
 /** The parts of a process before all of them are built: those that are not yet there work once they are. */
 export class PartsBuilder {

@@ -1,47 +1,24 @@
+import type { Composition, CompositionInput } from "../ports/composition.ts";
+import { errorText } from "../ports/error_text.ts";
 import {
-  type CancelResult,
-  checkText,
-  type Composition,
   CompositionError,
-  type CompositionInput,
-  declaredPeriodic,
-  type Depth,
-  type DepthFilter,
-  type EnqueueOptions,
-  type EnqueueRequest,
-  errorText,
-  type Executor,
-  type ExecutorStats,
-  guardLog,
-  type Inserted,
   InvalidOptionError,
-  type JobDetail,
-  type JobFilter,
-  type JobId,
-  type Jobs,
-  type JobSummary,
-  type JsonInput,
-  type Log,
-  type LostThread,
-  type NewJob,
-  type Offered,
-  type Overview,
-  type PeriodicStatus,
-  type Runtime,
   RuntimeStateError,
-  type Schedule,
-  type Service,
-  type Signal,
-  type SignalSubscription,
-  silentLog,
-  type Store,
-  type Tx,
   UndeclaredQueueError,
-  waitMs,
-  type WaitOptions,
-  type WaitResult,
-  waitSignal,
-} from "../ports/mod.ts";
+} from "../ports/errors.ts";
+import type { Executor, ExecutorStats, LostThread } from "../ports/executor.ts";
+import type { Depth, DepthFilter, JobFilter, Overview, PeriodicStatus } from "../ports/inspector.ts";
+import type { JobDetail, JobId, JobSummary } from "../ports/job.ts";
+import type { CancelResult, EnqueueOptions, EnqueueRequest, Jobs, Offered } from "../ports/jobs.ts";
+import type { JsonInput } from "../ports/json.ts";
+import { guardLog, type Log, silentLog } from "../ports/log.ts";
+import { declaredPeriodic } from "../ports/periodic_job.ts";
+import type { Runtime, Service, WaitOptions, WaitResult } from "../ports/runtime.ts";
+import type { Schedule } from "../ports/schedule.ts";
+import type { Inserted, NewJob, Signal, SignalSubscription, Store } from "../ports/store.ts";
+import { checkText } from "../ports/text.ts";
+import type { Tx } from "../ports/tx.ts";
+import { waitMs, waitSignal } from "../ports/waiting.ts";
 import { checkedOptions, checkRuntimeOptions, declaredOf, workedQueues } from "./_checked_options.ts";
 import { Gatherer } from "./_gatherer.ts";
 import { JobsInTransaction } from "./_jobs.ts";

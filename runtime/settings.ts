@@ -1,4 +1,6 @@
-import { checkKeys, DELAY_MS_MAX, InvalidOptionError, TIMER_MS_MAX } from "../ports/mod.ts";
+import { InvalidOptionError } from "../ports/errors.ts";
+import { checkKeys } from "../ports/known_keys.ts";
+import { DELAY_MS_MAX, TIMER_MS_MAX } from "../ports/limits.ts";
 
 /** The runtime's times and sizes. Every one has a default that suits production; tests make them shorter. */
 export interface Settings {

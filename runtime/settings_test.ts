@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { InvalidOptionError } from "../ports/mod.ts";
+import { InvalidOptionError } from "../ports/errors.ts";
 import { resolveSettings, type Settings } from "./settings.ts";
 
 Deno.test("resolveSettings() refuses what no timer holds, what holds ends up, and half a job", () => {

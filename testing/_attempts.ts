@@ -1,5 +1,9 @@
 import type { MemoryStore } from "../adapters/memory/mod.ts";
-import type { AttemptOutcome, Claimed, Executor, Handler, JobId, Kind } from "../ports/mod.ts";
+import type { AttemptOutcome, Executor } from "../ports/executor.ts";
+import type { Handler } from "../ports/handler.ts";
+import type { JobId } from "../ports/job.ts";
+import type { Kind } from "../ports/kind.ts";
+import type { Claimed } from "../ports/store.ts";
 import { settlementOf } from "../runtime/mod.ts";
 import { moduleSpecifier } from "../workers/module_specifier.ts";
 

@@ -1,21 +1,16 @@
 import { createMemoryStore, type MemoryStore, type MemoryTx } from "../adapters/memory/mod.ts";
 import { createMemoryRuntime, type RecordingRuntime } from "../mod.ts";
-import {
-  checkKeys,
-  DELAY_MS_MAX,
-  type EnqueueOptions,
-  type Executor,
-  InvalidOptionError,
-  type JobDetail,
-  type JobId,
-  type Json,
-  type KindInput,
-  type Log,
-  type Queue,
-  type RegistrarInput,
-  silentLog,
-  type TypedKind,
-} from "../ports/mod.ts";
+import { InvalidOptionError } from "../ports/errors.ts";
+import type { Executor } from "../ports/executor.ts";
+import type { JobDetail, JobId } from "../ports/job.ts";
+import type { EnqueueOptions } from "../ports/jobs.ts";
+import type { Json } from "../ports/json.ts";
+import type { Queue } from "../ports/kind.ts";
+import { checkKeys } from "../ports/known_keys.ts";
+import { DELAY_MS_MAX } from "../ports/limits.ts";
+import { type Log, silentLog } from "../ports/log.ts";
+import type { RegistrarInput } from "../ports/registrar.ts";
+import type { KindInput, TypedKind } from "../ports/typed_kind.ts";
 import { createExecutor } from "../workers/mod.ts";
 import { Attempts, OWNER } from "./_attempts.ts";
 

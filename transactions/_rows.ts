@@ -1,4 +1,4 @@
-import type { TxParam, TxRow } from "../ports/mod.ts";
+import type { TxParam, TxRow } from "../ports/tx.ts";
 
 /** The rows of a driver's answer. Some drivers give the rows themselves, others an object around them. */
 export function rowsOf(result: unknown): readonly TxRow[] {

@@ -1,4 +1,4 @@
-import type { Tx, TxParam, TxRow } from "../ports/mod.ts";
+import type { Tx, TxParam, TxRow } from "../ports/tx.ts";
 import { openTransaction } from "./_pg_transaction.ts";
 import { refuse, rowsOf } from "./_rows.ts";
 

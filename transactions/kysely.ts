@@ -1,4 +1,4 @@
-import type { Tx } from "../ports/mod.ts";
+import type { Tx } from "../ports/tx.ts";
 import { asTexts, refuse, rowsOf } from "./_rows.ts";
 
 /** What is needed of a transaction of Kysely on PostgreSQL. */

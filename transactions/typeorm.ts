@@ -1,4 +1,4 @@
-import type { Tx } from "../ports/mod.ts";
+import type { Tx } from "../ports/tx.ts";
 import { openTransaction } from "./_pg_transaction.ts";
 import { asTexts, refuse, rowsOf } from "./_rows.ts";
 

@@ -1,4 +1,5 @@
-import { DELAY_MS_MAX, type LogFields } from "../ports/mod.ts";
+import { DELAY_MS_MAX } from "../ports/limits.ts";
+import type { LogFields } from "../ports/log.ts";
 
 /** How much of what a handler prints, logs and tells is taken. What is longer is cut, and says so. */
 

@@ -1,4 +1,4 @@
-import { ERROR_MESSAGE_LENGTH_MAX } from "../ports/mod.ts";
+import { ERROR_MESSAGE_LENGTH_MAX } from "../ports/limits.ts";
 
 /** A thrown value as text that can be stored. */
 export interface DescribedError {

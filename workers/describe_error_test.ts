@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { ERROR_MESSAGE_LENGTH_MAX } from "../ports/mod.ts";
+import { ERROR_MESSAGE_LENGTH_MAX } from "../ports/limits.ts";
 import { describeError, keepableText } from "./describe_error.ts";
 
 Deno.test("describeError() tells an error's name, message and stack", () => {

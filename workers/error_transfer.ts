@@ -1,13 +1,26 @@
-import * as ports from "../ports/mod.ts";
-import type { Json } from "../ports/mod.ts";
+import { ArgsSchemaError, InvalidArgsError } from "../ports/args_schema.ts";
+import * as errors from "../ports/errors.ts";
+import { Discard, Snooze } from "../ports/handler.ts";
+import type { Json } from "../ports/json.ts";
+import { MissingKeyMemberError } from "../ports/key_rule.ts";
 import { keepableText } from "./describe_error.ts";
+
+/** What a handler may look for with `instanceof`, by name. */
+const KNOWN: Readonly<Record<string, unknown>> = {
+  ...errors,
+  ArgsSchemaError,
+  Discard,
+  InvalidArgsError,
+  MissingKeyMemberError,
+  Snooze,
+};
 
 // How an error is told over the borders of threads and processes, so that a handler can catch it by its class.
 
 /** An error as JSON. What the driver below it said is no part of it but for its SQLSTATE. */
 export function errorAsJson(error: unknown): Json {
   if (!(error instanceof Error)) return { message: keepableText(String(error)) };
-  const sqlState = ports.sqlStateOf(error);
+  const sqlState = errors.sqlStateOf(error);
   return {
     name: error.name,
     message: keepableText(String(error.message)),
@@ -37,7 +50,7 @@ export function isKnownError(told: Json): boolean {
 }
 
 function knownClass(name: string): (new () => Error) | null {
-  const found: unknown = Object.hasOwn(ports, name) ? Reflect.get(ports, name) : null;
+  const found: unknown = Object.hasOwn(KNOWN, name) ? KNOWN[name] : null;
   const isError = typeof found === "function" && found.prototype instanceof Error;
   return isError ? found as new () => Error : null;
 }

@@ -1,22 +1,19 @@
-import {
-  type AbortReason,
-  type Attempt,
-  type AttemptObserver,
-  type CallOptions,
-  checkKeys,
-  checkLog,
-  checkText,
-  type Executor,
-  type ExecutorStart,
-  type ExecutorStats,
-  InvalidOptionError,
-  type Jobs,
-  type Json,
-  type JsonInput,
-  type Kind,
-  type Log,
-  RuntimeStateError,
-} from "../ports/mod.ts";
+import { InvalidOptionError, RuntimeStateError } from "../ports/errors.ts";
+import type {
+  AbortReason,
+  Attempt,
+  AttemptObserver,
+  Executor,
+  ExecutorStart,
+  ExecutorStats,
+} from "../ports/executor.ts";
+import type { CallOptions } from "../ports/handler.ts";
+import type { Jobs } from "../ports/jobs.ts";
+import type { Json, JsonInput } from "../ports/json.ts";
+import type { Kind } from "../ports/kind.ts";
+import { checkKeys } from "../ports/known_keys.ts";
+import { checkLog, type Log } from "../ports/log.ts";
+import { checkText } from "../ports/text.ts";
 import { describeError } from "./describe_error.ts";
 import { type Caller, callModule } from "./hosts/call_modules.ts";
 import type { Confinement } from "./hosts/host_group.ts";

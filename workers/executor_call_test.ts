@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { InvalidOptionError } from "../ports/mod.ts";
+import { InvalidOptionError } from "../ports/errors.ts";
 import { fixture } from "./testdata/executor_fixture.ts";
 import { until } from "./testdata/until.ts";
 

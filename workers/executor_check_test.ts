@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import type { Kind } from "../ports/mod.ts";
+import type { Kind } from "../ports/kind.ts";
 import { fixture } from "./testdata/executor_fixture.ts";
 
 Deno.test("check() tells every module that does not load, where it would run", async () => {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import type { AttemptOutcome } from "../ports/mod.ts";
+import type { AttemptOutcome } from "../ports/executor.ts";
 import { fixture, type Running } from "./testdata/executor_fixture.ts";
 import { until } from "./testdata/until.ts";
 

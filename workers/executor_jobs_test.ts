@@ -1,15 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import {
-  type EnqueueRequest,
-  type Jobs,
-  type JsonInput,
-  type Kind,
-  type Offered,
-  sqlStateOf,
-  TransactionConflictError,
-  type Tx,
-  UndeclaredKindError,
-} from "../ports/mod.ts";
+import { sqlStateOf, TransactionConflictError, UndeclaredKindError } from "../ports/errors.ts";
+import type { EnqueueRequest, Jobs, Offered } from "../ports/jobs.ts";
+import type { JsonInput } from "../ports/json.ts";
+import type { Kind } from "../ports/kind.ts";
+import type { Tx } from "../ports/tx.ts";
 import { type Fixture, fixture } from "./testdata/executor_fixture.ts";
 import { until } from "./testdata/until.ts";
 

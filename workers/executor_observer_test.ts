@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import type { Log } from "../ports/mod.ts";
+import type { Log } from "../ports/log.ts";
 import { createExecutor } from "./executor.ts";
 import { fixture, HANDLERS } from "./testdata/executor_fixture.ts";
 

@@ -1,4 +1,5 @@
-import type { Completion, Log } from "../ports/mod.ts";
+import type { Log } from "../ports/log.ts";
+import type { Completion } from "../ports/store.ts";
 
 /** What {@linkcode createExecutor} needs. */
 export interface ExecutorOptions {

@@ -1,10 +1,6 @@
-import {
-  type AbortReason,
-  type AttemptOutcome,
-  type FailureClass,
-  isDiscard,
-  isSnooze,
-} from "../ports/mod.ts";
+import type { AbortReason, AttemptOutcome } from "../ports/executor.ts";
+import { isDiscard, isSnooze } from "../ports/handler.ts";
+import type { FailureClass } from "../ports/job.ts";
 import { boundedDelay } from "./bounds.ts";
 import { describeError, keepableText } from "./describe_error.ts";
 

@@ -1,5 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { type AttemptOutcome, DELAY_MS_MAX, discard, snooze } from "../ports/mod.ts";
+import type { AttemptOutcome } from "../ports/executor.ts";
+import { discard, snooze } from "../ports/handler.ts";
+import { DELAY_MS_MAX } from "../ports/limits.ts";
 import { outcomeAfterAbort, outcomeOfThrown } from "./outcome.ts";
 
 Deno.test("outcomeOfThrown() keeps a snooze within its bounds", () => {

@@ -1,13 +1,9 @@
-import {
-  type AttemptOutcome,
-  CALL_BYTES_MAX,
-  type Handler,
-  InvalidJsonError,
-  type Json,
-  OUTPUT_BYTES_MAX,
-  parseJsonText,
-  toJsonText,
-} from "../ports/mod.ts";
+import { InvalidJsonError } from "../ports/errors.ts";
+import type { AttemptOutcome } from "../ports/executor.ts";
+import type { Handler } from "../ports/handler.ts";
+import type { Json } from "../ports/json.ts";
+import { parseJsonText, toJsonText } from "../ports/json_text.ts";
+import { CALL_BYTES_MAX, OUTPUT_BYTES_MAX } from "../ports/limits.ts";
 import type { AttemptContext } from "./job_context.ts";
 import { outcomeOfThrown } from "./outcome.ts";
 

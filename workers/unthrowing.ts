@@ -1,4 +1,5 @@
-import type { Attempt, AttemptObserver, AttemptOutcome, Log, LogFields, LogLevel } from "../ports/mod.ts";
+import type { Attempt, AttemptObserver, AttemptOutcome } from "../ports/executor.ts";
+import type { Log, LogFields, LogLevel } from "../ports/log.ts";
 
 // What whoever uses an executor hands in is called in the middle of batches of reports. One call of it that throws
 // must not drop the reports behind it, so none of these calls can.

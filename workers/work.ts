@@ -1,4 +1,8 @@
-import type { AttemptOutcome, CallOptions, Json, JsonInput, LogFields, LogLevel, Tx } from "../ports/mod.ts";
+import type { AttemptOutcome } from "../ports/executor.ts";
+import type { CallOptions } from "../ports/handler.ts";
+import type { Json, JsonInput } from "../ports/json.ts";
+import type { LogFields, LogLevel } from "../ports/log.ts";
+import type { Tx } from "../ports/tx.ts";
 import type { ContextJob } from "./job_context.ts";
 import type { JobOrder } from "./jobs/job_order.ts";
 

@@ -1,5 +1,4 @@
-import type { AttemptError, JobId, JobProgress, JobState } from "../../ports/job.ts";
-import { isFinal } from "../../ports/job.ts";
+import { type AttemptError, isFinal, type JobId, type JobProgress, type JobState } from "../../ports/job.ts";
 import { ERRORS_KEPT_MAX } from "../../ports/limits.ts";
 import { type NewJob, type SettledError, type Settlement, SUPERSEDED } from "../../ports/store.ts";
 

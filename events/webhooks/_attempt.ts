@@ -1,4 +1,5 @@
-import { errorText, type JobContext } from "../../ports/mod.ts";
+import { errorText } from "../../ports/error_text.ts";
+import type { JobContext } from "../../ports/handler.ts";
 import { type AttemptFacts, factsOf, ofOutput, ofVerdict, type Result } from "./_classify.ts";
 import type { LoadedDelivery } from "./_delivery.ts";
 import { SecretKeyError } from "./_key_ring.ts";

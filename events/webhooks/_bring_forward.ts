@@ -1,4 +1,6 @@
-import { errorText, type Inspector, type Log } from "../../ports/mod.ts";
+import { errorText } from "../../ports/error_text.ts";
+import type { Inspector } from "../../ports/inspector.ts";
+import type { Log } from "../../ports/log.ts";
 import type { Deliveries } from "./_delivery.ts";
 
 const STEP = 1000;

@@ -1,4 +1,5 @@
-import { discard, type Handler, type JobContext, type Json, snooze } from "../../ports/mod.ts";
+import { discard, type Handler, type JobContext, snooze } from "../../ports/handler.ts";
+import type { Json } from "../../ports/json.ts";
 import { bringForwardTwice } from "./_bring_forward.ts";
 import { deliverInOrder } from "./_deliver_in_order.ts";
 import { type DeliveryKey, dueInMs, type LoadedDelivery } from "./_delivery.ts";

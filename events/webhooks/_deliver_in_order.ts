@@ -1,4 +1,5 @@
-import { discard, type JobContext, type Json } from "../../ports/mod.ts";
+import { discard, type JobContext } from "../../ports/handler.ts";
+import type { Json } from "../../ports/json.ts";
 import { bringForward } from "./_bring_forward.ts";
 import type { LoadedDelivery } from "./_delivery.ts";
 import { type DeliverTools, GONE, keyOnly, ofEndpoint, putBack } from "./_delivery_ends.ts";

@@ -1,4 +1,7 @@
-import { asciiText, type Database, type JobId, type TxRow } from "../../ports/mod.ts";
+import type { Database } from "../../ports/database.ts";
+import type { JobId } from "../../ports/job.ts";
+import { asciiText } from "../../ports/text.ts";
+import type { TxRow } from "../../ports/tx.ts";
 import { isBadValue } from "../_outage.ts";
 import type { AttemptFacts } from "./_classify.ts";
 import { gathered } from "./_gathered.ts";

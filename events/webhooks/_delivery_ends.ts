@@ -1,4 +1,6 @@
-import { discard, type Inspector, type Log, snooze } from "../../ports/mod.ts";
+import { discard, snooze } from "../../ports/handler.ts";
+import type { Inspector } from "../../ports/inspector.ts";
+import type { Log } from "../../ports/log.ts";
 import type { Attempts } from "./_attempt.ts";
 import type { Deliveries, DeliveryEntry, DeliveryKey, LoadedDelivery } from "./_delivery.ts";
 import type { EndpointHealth } from "./_endpoint_health.ts";

@@ -1,4 +1,6 @@
-import type { Database, Log, TxRow } from "../../ports/mod.ts";
+import type { Database } from "../../ports/database.ts";
+import type { Log } from "../../ports/log.ts";
+import type { TxRow } from "../../ports/tx.ts";
 import { Answers, type Sign } from "./_answers.ts";
 import type { LoadedDelivery } from "./_delivery.ts";
 import type { WebhookSettings } from "./settings.ts";

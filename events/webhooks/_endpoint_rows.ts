@@ -1,4 +1,4 @@
-import type { TxRow } from "../../ports/mod.ts";
+import type { TxRow } from "../../ports/tx.ts";
 import type { Delivery, Endpoint } from "./endpoint.ts";
 
 const ISO = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;

@@ -1,14 +1,10 @@
-import {
-  checkKeys,
-  checkText as checkStorable,
-  type Database,
-  type EventType,
-  InvalidOptionError,
-  LIST_LIMIT_MAX,
-  matchesGlob,
-  type Transaction,
-  unknownKey,
-} from "../../ports/mod.ts";
+import type { Database, Transaction } from "../../ports/database.ts";
+import { InvalidOptionError } from "../../ports/errors.ts";
+import type { EventType } from "../../ports/event.ts";
+import { matchesGlob } from "../../ports/event_glob.ts";
+import { checkKeys, unknownKey } from "../../ports/known_keys.ts";
+import { LIST_LIMIT_MAX } from "../../ports/limits.ts";
+import { checkText as checkStorable } from "../../ports/text.ts";
 import { DELIVERY_COLUMNS, deliveryOf, ENDPOINT_COLUMNS, endpointOf } from "./_endpoint_rows.ts";
 import { KeyRing, SecretKeyError } from "./_key_ring.ts";
 import { generateKeyPair, generateSecret } from "./_secret.ts";

@@ -1,4 +1,7 @@
-import { errorText, type EventHandler, type EventId, type Parts, type Transaction } from "../../ports/mod.ts";
+import type { Transaction } from "../../ports/database.ts";
+import { errorText } from "../../ports/error_text.ts";
+import type { EventHandler, EventId } from "../../ports/event.ts";
+import type { Parts } from "../../ports/registrar.ts";
 import { inHalves } from "../../ports/in_halves.ts";
 import { isOutage } from "../_outage.ts";
 import { asksFor } from "./_asks_for.ts";

@@ -1,4 +1,7 @@
-import { errorText, type EventId, type InOrder, type Parts, type Tx, type TxRow } from "../../ports/mod.ts";
+import { errorText } from "../../ports/error_text.ts";
+import type { EventId, InOrder } from "../../ports/event.ts";
+import type { Parts } from "../../ports/registrar.ts";
+import type { Tx, TxRow } from "../../ports/tx.ts";
 import { refusalOf } from "../_savepoint.ts";
 import { asksFor } from "./_asks_for.ts";
 import { insertMessages, type NewDelivery, queueDeliveries } from "./_queue_deliveries.ts";

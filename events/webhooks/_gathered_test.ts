@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { DatabaseUnavailableError } from "../../ports/mod.ts";
+import { DatabaseUnavailableError } from "../../ports/errors.ts";
 import { gathered } from "./_gathered.ts";
 
 Deno.test("gathered() makes one run of what is called together, at most 100", async () => {

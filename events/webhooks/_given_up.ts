@@ -1,4 +1,5 @@
-import type { Alert, Database } from "../../ports/mod.ts";
+import type { Database } from "../../ports/database.ts";
+import type { Alert } from "../../ports/events.ts";
 
 const COUNTED_MAX = 10_000;
 

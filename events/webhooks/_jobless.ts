@@ -1,11 +1,8 @@
-import {
-  type Database,
-  errorText,
-  type Handler,
-  type Inspector,
-  isFinal,
-  type JobId,
-} from "../../ports/mod.ts";
+import type { Database } from "../../ports/database.ts";
+import { errorText } from "../../ports/error_text.ts";
+import type { Handler } from "../../ports/handler.ts";
+import type { Inspector } from "../../ports/inspector.ts";
+import { isFinal, type JobId } from "../../ports/job.ts";
 import { inHalves } from "../../ports/in_halves.ts";
 import { isOutage } from "../_outage.ts";
 import { TEST_REPLAY } from "./_test_message.ts";

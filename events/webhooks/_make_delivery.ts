@@ -1,4 +1,4 @@
-import type { JobContext } from "../../ports/mod.ts";
+import type { JobContext } from "../../ports/handler.ts";
 import type { AttemptMade } from "./_attempt.ts";
 import { type AttemptFacts, isRefusal, type Result } from "./_classify.ts";
 import { type DeliveryEntry, dueInMs, type LoadedDelivery } from "./_delivery.ts";

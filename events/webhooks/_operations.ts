@@ -1,11 +1,9 @@
-import {
-  checkKeys,
-  type EventType,
-  instantText,
-  InvalidOptionError,
-  type Json,
-  type Parts,
-} from "../../ports/mod.ts";
+import { InvalidOptionError } from "../../ports/errors.ts";
+import type { EventType } from "../../ports/event.ts";
+import { instantText } from "../../ports/instant.ts";
+import type { Json } from "../../ports/json.ts";
+import { checkKeys } from "../../ports/known_keys.ts";
+import type { Parts } from "../../ports/registrar.ts";
 import { bringForwardTwice } from "./_bring_forward.ts";
 import { Deliveries } from "./_delivery.ts";
 import { checkDeliveryId, type Endpoints } from "./_endpoints.ts";

@@ -1,4 +1,6 @@
-import type { EnqueueRequest, JobId, Jobs, Transaction } from "../../ports/mod.ts";
+import type { Transaction } from "../../ports/database.ts";
+import type { JobId } from "../../ports/job.ts";
+import type { EnqueueRequest, Jobs } from "../../ports/jobs.ts";
 
 /** The kind of the jobs that deliver. */
 export const DELIVER_KIND = "webhook.deliver";

@@ -1,12 +1,8 @@
-import {
-  type Database,
-  type Inspector,
-  JobNotFoundError,
-  JobRunningError,
-  type Jobs,
-  type Transaction,
-  type TxRow,
-} from "../../ports/mod.ts";
+import type { Database, Transaction } from "../../ports/database.ts";
+import { JobNotFoundError, JobRunningError } from "../../ports/errors.ts";
+import type { Inspector } from "../../ports/inspector.ts";
+import type { Jobs } from "../../ports/jobs.ts";
+import type { TxRow } from "../../ports/tx.ts";
 import { DELIVER_KIND, deliverArgs } from "./_queue_deliveries.ts";
 import { TEST_REPLAY } from "./_test_message.ts";
 import { DeliveryHeldError, DeliveryNotFoundError } from "./endpoint.ts";

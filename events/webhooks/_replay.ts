@@ -1,4 +1,7 @@
-import { discard, errorText, type EventType, type Handler, type Parts } from "../../ports/mod.ts";
+import { errorText } from "../../ports/error_text.ts";
+import type { EventType } from "../../ports/event.ts";
+import { discard, type Handler } from "../../ports/handler.ts";
+import type { Parts } from "../../ports/registrar.ts";
 import { inHalves } from "../../ports/in_halves.ts";
 import { asksFor } from "./_asks_for.ts";
 import { insertMessages, queueDeliveries } from "./_queue_deliveries.ts";

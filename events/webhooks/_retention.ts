@@ -1,11 +1,9 @@
-import {
-  type Database,
-  errorText,
-  type EventKeeper,
-  type Handler,
-  type Log,
-  type TxRow,
-} from "../../ports/mod.ts";
+import type { Database } from "../../ports/database.ts";
+import { errorText } from "../../ports/error_text.ts";
+import type { EventKeeper } from "../../ports/event.ts";
+import type { Handler } from "../../ports/handler.ts";
+import type { Log } from "../../ports/log.ts";
+import type { TxRow } from "../../ports/tx.ts";
 import { stepInHalves } from "../../ports/in_halves.ts";
 import { SweepPosition } from "../../ports/sweep_position.ts";
 import type { WebhookSettings } from "./settings.ts";

@@ -1,4 +1,5 @@
-import type { MigrationStep, PartMigrations } from "../../ports/mod.ts";
+import type { MigrationStep } from "../../ports/database.ts";
+import type { PartMigrations } from "../../ports/registrar.ts";
 
 const CREATE_WEBHOOKS = `
 create table {schema}.webhook_endpoint (

@@ -1,4 +1,8 @@
-import { type Database, errorText, type Log, type Service, type TxRow } from "../../ports/mod.ts";
+import type { Database } from "../../ports/database.ts";
+import { errorText } from "../../ports/error_text.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Service } from "../../ports/runtime.ts";
+import type { TxRow } from "../../ports/tx.ts";
 import { KEY_VARIABLE, KeyRing, type SecretKeyError } from "./_key_ring.ts";
 import type { SecretBox } from "./_secret_box.ts";
 

@@ -1,14 +1,11 @@
-import {
-  CompositionError,
-  errorText,
-  InvalidOptionError,
-  type JobContext,
-  type Json,
-  type Log,
-  type Parts,
-  type Permissions,
-  type Service,
-} from "../../ports/mod.ts";
+import { errorText } from "../../ports/error_text.ts";
+import { CompositionError, InvalidOptionError } from "../../ports/errors.ts";
+import type { JobContext } from "../../ports/handler.ts";
+import type { Json } from "../../ports/json.ts";
+import type { Permissions } from "../../ports/kind.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Parts } from "../../ports/registrar.ts";
+import type { Service } from "../../ports/runtime.ts";
 import type { EgressGuard } from "./guard.ts";
 import type { Poster, PostInput, PostOutput } from "./_poster.ts";
 import { CALL_EXTRA_MS } from "./settings.ts";

@@ -1,4 +1,4 @@
-import type { Database } from "../../ports/mod.ts";
+import type { Database } from "../../ports/database.ts";
 import { DeliveryHeldError, DeliveryMadeError, DeliveryNotFoundError } from "./endpoint.ts";
 
 /** The next of a line need not wait for the pause that the first one made. */

@@ -1,4 +1,4 @@
-import type { Transaction } from "../../ports/mod.ts";
+import type { Transaction } from "../../ports/database.ts";
 
 /** The event type of what `sendTest` sends. */
 export const TEST_TYPE = "webhook.test";

@@ -1,4 +1,4 @@
-import type { JobId } from "../../ports/mod.ts";
+import type { JobId } from "../../ports/job.ts";
 
 /** Where somebody wants to be told of events. */
 export interface Endpoint {

@@ -1,5 +1,6 @@
 import { lookup } from "node:dns/promises";
-import { checkKeys, InvalidOptionError } from "../../ports/mod.ts";
+import { InvalidOptionError } from "../../ports/errors.ts";
+import { checkKeys } from "../../ports/known_keys.ts";
 import { isPublic, parseAddress, parseRange, type Range, rangeHolds } from "./_addresses.ts";
 import { deniedHosts } from "./_denied.ts";
 import { parseTarget, type Target } from "./_target.ts";

@@ -1,4 +1,4 @@
-import type { EventType } from "../../ports/mod.ts";
+import type { EventType } from "../../ports/event.ts";
 import type {
   Delivery,
   DeliveryFilter,

@@ -1,4 +1,6 @@
-import { checkKeys, DELAY_MS_MAX, InvalidOptionError } from "../../ports/mod.ts";
+import { InvalidOptionError } from "../../ports/errors.ts";
+import { checkKeys } from "../../ports/known_keys.ts";
+import { DELAY_MS_MAX } from "../../ports/limits.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

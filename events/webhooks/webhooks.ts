@@ -1,13 +1,9 @@
-import {
-  checkKeys,
-  type EventType,
-  type Handler,
-  InvalidOptionError,
-  type Parts,
-  type Registrar,
-  RuntimeStateError,
-  type UpkeepTask,
-} from "../../ports/mod.ts";
+import { InvalidOptionError, RuntimeStateError } from "../../ports/errors.ts";
+import type { EventType } from "../../ports/event.ts";
+import type { Handler } from "../../ports/handler.ts";
+import { checkKeys } from "../../ports/known_keys.ts";
+import type { Parts, Registrar } from "../../ports/registrar.ts";
+import type { UpkeepTask } from "../../ports/upkeep.ts";
 import { Attempts } from "./_attempt.ts";
 import { deliverHandler } from "./_deliver.ts";
 import { Deliveries } from "./_delivery.ts";

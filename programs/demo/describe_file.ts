@@ -6,7 +6,8 @@
  */
 import postgres from "postgres";
 import { createRuntime, silentLog } from "../../mod.ts";
-import { discard, type JobContext, type Json } from "../../ports/mod.ts";
+import { discard, type JobContext } from "../../ports/handler.ts";
+import type { Json } from "../../ports/json.ts";
 import { describe } from "./digest.ts";
 import { DATABASE_VARIABLE, FILE_DIGESTED, type FileJob } from "./file_job.ts";
 

@@ -1,4 +1,4 @@
-import type { EventType } from "../../ports/mod.ts";
+import type { EventType } from "../../ports/event.ts";
 
 /** The args of one job of the demo. */
 export interface FileJob {

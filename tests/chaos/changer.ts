@@ -1,4 +1,4 @@
-import type { JobId } from "../../ports/mod.ts";
+import type { JobId } from "../../ports/job.ts";
 import { pause } from "../conformance/eventually.ts";
 import type { Step } from "./handlers/act.ts";
 import { Loop } from "./loop.ts";

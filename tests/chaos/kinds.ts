@@ -1,4 +1,5 @@
-import type { Handler, Kind, Periodic, Queue } from "../../ports/mod.ts";
+import type { Handler } from "../../ports/handler.ts";
+import type { Kind, Periodic, Queue } from "../../ports/kind.ts";
 import type { Settings } from "../../runtime/mod.ts";
 
 /** About a fifth of the defaults: long enough that a loaded machine does not look like a death. */

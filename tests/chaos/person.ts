@@ -1,10 +1,5 @@
-import {
-  JobNotFoundError,
-  JobRunningError,
-  type JobState,
-  type JobSummary,
-  UniqueConflictError,
-} from "../../ports/mod.ts";
+import { JobNotFoundError, JobRunningError, UniqueConflictError } from "../../ports/errors.ts";
+import type { JobState, JobSummary } from "../../ports/job.ts";
 import { FOLLOW } from "./changer.ts";
 import { isPeriodic } from "./check/existence.ts";
 import { PERIODS } from "./kinds.ts";

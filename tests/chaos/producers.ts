@@ -2,14 +2,13 @@ import type { PostgresRuntime } from "../../mod.ts";
 import {
   ConnectionTimeoutError,
   DatabaseUnavailableError,
-  type EnqueueOptions,
-  type EnqueueRequest,
   IdSequenceBehindError,
-  type JobId,
-  type Json,
   StatementTimeoutError,
   UniqueKeyHeldError,
-} from "../../ports/mod.ts";
+} from "../../ports/errors.ts";
+import type { JobId } from "../../ports/job.ts";
+import type { EnqueueOptions, EnqueueRequest } from "../../ports/jobs.ts";
+import type { Json } from "../../ports/json.ts";
 import { pause } from "../conformance/eventually.ts";
 import type { Step } from "./handlers/act.ts";
 import type { JournalWriter } from "./journal.ts";

@@ -1,4 +1,4 @@
-import type { EventDraft } from "../../ports/mod.ts";
+import type { EventDraft } from "../../ports/event.ts";
 import { pause } from "../conformance/eventually.ts";
 import { EVENT_TYPES } from "./events.ts";
 import { Loop } from "./loop.ts";

@@ -1,4 +1,4 @@
-import { JobNotFoundError, JobRunningError, UniqueConflictError } from "../../ports/mod.ts";
+import { JobNotFoundError, JobRunningError, UniqueConflictError } from "../../ports/errors.ts";
 import type { PostgresRuntime } from "../../mod.ts";
 import type { Webhooks } from "../../events/webhooks/mod.ts";
 import type { GivenUpRow } from "./check/evidence.ts";

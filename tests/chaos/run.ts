@@ -1,5 +1,5 @@
 import { createRuntime } from "../../mod.ts";
-import { silentLog } from "../../ports/mod.ts";
+import { silentLog } from "../../ports/log.ts";
 import { eventually, pause } from "../conformance/eventually.ts";
 import { TcpProxy } from "../integration/support/tcp_proxy.ts";
 import { aftermath } from "./aftermath.ts";

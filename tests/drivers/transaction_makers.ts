@@ -5,7 +5,7 @@ import { CamelCasePlugin, Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
 import postgres from "postgres";
 import { DataSource } from "typeorm";
-import type { Tx } from "../../ports/mod.ts";
+import type { Tx } from "../../ports/tx.ts";
 import {
   type DrizzleTransaction,
   drizzleTx,

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { InvalidOptionError } from "../../ports/mod.ts";
+import { InvalidOptionError } from "../../ports/errors.ts";
 import { Bus, keeping, placed } from "./support/bus.ts";
 
 /** Transactions of other tests on this server may be open for a while. */

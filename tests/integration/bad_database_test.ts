@@ -15,7 +15,7 @@ import {
   DatabaseSetupError,
   DatabaseUnavailableError,
   InvalidOptionError,
-} from "../../ports/mod.ts";
+} from "../../ports/errors.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 import { runtimeOptions } from "./programs/composition.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
-import type { Json } from "../../ports/mod.ts";
-import { JobRunningError } from "../../ports/mod.ts";
+import type { Json } from "../../ports/json.ts";
+import { JobRunningError } from "../../ports/errors.ts";
 import { eventually } from "../conformance/eventually.ts";
 import type { WorkerConfig } from "./programs/composition.ts";
 import { Site } from "./support/site.ts";

@@ -2,7 +2,9 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import postgres from "postgres";
 import { startEmbedded } from "../../embedded/mod.ts";
 import { createRuntime } from "../../mod.ts";
-import { createLog, DatabaseUnavailableError, type RecordedEvent, silentLog } from "../../ports/mod.ts";
+import { DatabaseUnavailableError } from "../../ports/errors.ts";
+import type { RecordedEvent } from "../../ports/event.ts";
+import { createLog, silentLog } from "../../ports/log.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { SmallDisk } from "./support/small_disk.ts";
 

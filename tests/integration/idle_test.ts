@@ -1,7 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { cronerSchedule } from "../../adapters/croner/mod.ts";
 import { createPostgresStore } from "../../adapters/postgres/mod.ts";
-import { silentLog, type Store } from "../../ports/mod.ts";
+import { silentLog } from "../../ports/log.ts";
+import type { Store } from "../../ports/store.ts";
 import { buildRuntime } from "../../runtime/mod.ts";
 import { createExecutor } from "../../workers/mod.ts";
 import postgres from "postgres";

@@ -1,6 +1,10 @@
 import { assert, assertEquals, assertInstanceOf, assertLessOrEqual } from "@std/assert";
 import { createRuntime, type PostgresRuntime } from "../../mod.ts";
-import { ConnectionTimeoutError, DatabaseUnavailableError, StatementTimeoutError } from "../../ports/mod.ts";
+import {
+  ConnectionTimeoutError,
+  DatabaseUnavailableError,
+  StatementTimeoutError,
+} from "../../ports/errors.ts";
 import { pause } from "../conformance/eventually.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 import { connectPostgres } from "./support/connect.ts";

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { PostgresDatabase } from "../../adapters/postgres/database.ts";
 import { startEmbedded } from "../../embedded/mod.ts";
-import { DatabaseUnavailableError } from "../../ports/mod.ts";
+import { DatabaseUnavailableError } from "../../ports/errors.ts";
 
 Deno.test("a commit that no synchronous standby has confirmed is told, not taken for a success", async () => {
   await using server = await startEmbedded({

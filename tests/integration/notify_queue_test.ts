@@ -6,7 +6,8 @@ import { readConnectionUrl } from "../../adapters/postgres/connection_url.ts";
 import { DEFAULT_BOUNDS } from "../../adapters/postgres/session.ts";
 import { startEmbedded } from "../../embedded/mod.ts";
 import { createRuntime } from "../../mod.ts";
-import { createLog, DatabaseUnavailableError, sqlStateOf } from "../../ports/mod.ts";
+import { DatabaseUnavailableError, sqlStateOf } from "../../ports/errors.ts";
+import { createLog } from "../../ports/log.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { connectPostgres } from "./support/connect.ts";
 

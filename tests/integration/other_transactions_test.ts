@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertThrows } from "@std/assert";
 import { createRuntime, type PostgresRuntime } from "../../mod.ts";
-import { RefusedValueError, TransactionConflictError, type Tx } from "../../ports/mod.ts";
+import { RefusedValueError, TransactionConflictError } from "../../ports/errors.ts";
+import type { Tx } from "../../ports/tx.ts";
 import { type Maker, MAKERS } from "../drivers/transaction_makers.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 import { connectPostgres } from "./support/connect.ts";

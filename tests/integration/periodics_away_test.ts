@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { cronerSchedule } from "../../adapters/croner/mod.ts";
-import { type LogFields, silentLog } from "../../ports/mod.ts";
+import { type LogFields, silentLog } from "../../ports/log.ts";
 import { TickTaker } from "../../runtime/_tick_taker.ts";
 
 const HOUR_MS = 3_600_000;

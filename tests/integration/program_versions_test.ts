@@ -3,7 +3,7 @@ import { PostgresDatabase } from "../../adapters/postgres/mod.ts";
 import { createRuntime } from "../../mod.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { testDatabaseUrl } from "../support/test_database.ts";
-import { PROTOCOL } from "../../ports/mod.ts";
+import { PROTOCOL } from "../../ports/protocol.ts";
 import { runtimeOptions } from "./programs/composition.ts";
 import { Site } from "./support/site.ts";
 

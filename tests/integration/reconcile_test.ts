@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { PostgresDatabase } from "../../adapters/postgres/mod.ts";
 import { createRuntime, type PostgresRuntime } from "../../mod.ts";
-import { InvalidOptionError, type Log, silentLog } from "../../ports/mod.ts";
+import { InvalidOptionError } from "../../ports/errors.ts";
+import { type Log, silentLog } from "../../ports/log.ts";
 import {
   type EnqueueForRow,
   reconcilePending,

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { createRuntime } from "../../mod.ts";
-import { DatabaseSetupError } from "../../ports/mod.ts";
+import { DatabaseSetupError } from "../../ports/errors.ts";
 import { TestRole } from "../support/test_role.ts";
 import { runtimeOptions } from "./programs/composition.ts";
 import { Site } from "./support/site.ts";

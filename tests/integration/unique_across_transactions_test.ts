@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { eventually } from "../conformance/eventually.ts";
-import { TransactionConflictError, type Tx } from "../../ports/mod.ts";
+import { TransactionConflictError } from "../../ports/errors.ts";
+import type { Tx } from "../../ports/tx.ts";
 import { testDatabaseUrl } from "../support/test_database.ts";
 import { connectPostgres } from "./support/connect.ts";
 import { Site } from "./support/site.ts";

@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { silentLog, type UpkeepOverview } from "../../mod.ts";
-import type { LogFields } from "../../ports/mod.ts";
-import type { EnqueueOptions, PostgresRuntime } from "../../mod.ts";
+import { type EnqueueOptions, type PostgresRuntime, silentLog, type UpkeepOverview } from "../../mod.ts";
+import type { LogFields } from "../../ports/log.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { Bus } from "../events/support/bus.ts";
 import { SETTINGS } from "./programs/composition.ts";

@@ -1,7 +1,7 @@
 import { assertLessOrEqual } from "@std/assert";
 import { cronerSchedule } from "../../adapters/croner/mod.ts";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { silentLog } from "../../ports/mod.ts";
+import { silentLog } from "../../ports/log.ts";
 import { buildRuntime } from "../../runtime/mod.ts";
 import { createExecutor } from "../../workers/mod.ts";
 import { eventually } from "../conformance/eventually.ts";

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createMemoryRuntime, type LogLevel } from "../../mod.ts";
-import { type JobContext, snooze } from "../../ports/mod.ts";
+import { type JobContext, snooze } from "../../ports/handler.ts";
 import { eventually } from "../conformance/eventually.ts";
 
 /** A log that keeps its lines. */

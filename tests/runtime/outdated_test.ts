@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { createLog, ProtocolTooOldError, silentLog } from "../../ports/mod.ts";
+import { ProtocolTooOldError } from "../../ports/errors.ts";
+import { createLog, silentLog } from "../../ports/log.ts";
 import { createExecutor } from "../../workers/mod.ts";
 import { cronerSchedule } from "../../adapters/croner/mod.ts";
 import { buildRuntime } from "../../runtime/mod.ts";

@@ -1,7 +1,9 @@
 import { assertEquals } from "@std/assert";
 import { cronerSchedule } from "../../adapters/croner/mod.ts";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { createLog, type Handler, silentLog, type Store } from "../../ports/mod.ts";
+import type { Handler } from "../../ports/handler.ts";
+import { createLog, silentLog } from "../../ports/log.ts";
+import type { Store } from "../../ports/store.ts";
 import { buildRuntime, type WorkingRuntime } from "../../runtime/mod.ts";
 import { createExecutor } from "../../workers/mod.ts";
 import { eventually } from "../conformance/eventually.ts";

@@ -1,11 +1,10 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import {
-  defineKind,
-  InvalidArgsError,
-  InvalidOptionError,
-  type Kind,
-  type Registrar,
-} from "../../ports/mod.ts";
+import type { Jobs } from "../../ports/jobs.ts";
+import { InvalidArgsError } from "../../ports/args_schema.ts";
+import { InvalidOptionError } from "../../ports/errors.ts";
+import type { Kind } from "../../ports/kind.ts";
+import type { Registrar } from "../../ports/registrar.ts";
+import { defineKind } from "../../ports/typed_kind.ts";
 import { z } from "zod";
 import { createTestBench, type TestBenchOptions } from "../../testing/mod.ts";
 
@@ -20,7 +19,7 @@ const sweep: Kind = { ...base, name: "sweep", handler: () => 30 };
 
 Deno.test("drain() runs what jobs enqueue too, first priority first, and modules in the test's own thread", async () => {
   const order: string[] = [];
-  const registrar = (jobs: () => import("../../ports/mod.ts").Jobs): Registrar => ({
+  const registrar = (jobs: () => Jobs): Registrar => ({
     kinds: [
       zodMail,
       {

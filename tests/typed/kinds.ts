@@ -1,7 +1,7 @@
 import { type } from "arktype";
 import * as v from "valibot";
 import { z } from "zod";
-import { defineKind } from "../../ports/mod.ts";
+import { defineKind } from "../../ports/typed_kind.ts";
 
 const base = { queue: "default", maxAttempts: 3, timeout: 5000 };
 

@@ -1,7 +1,9 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import { createMemoryRuntime, defineKind, typedJobs, type WorkingRuntime } from "../../mod.ts";
-import { CompositionError, InvalidArgsError, type Kind, UndeclaredKindError } from "../../ports/mod.ts";
+import { InvalidArgsError } from "../../ports/args_schema.ts";
+import { CompositionError, UndeclaredKindError } from "../../ports/errors.ts";
+import type { Kind } from "../../ports/kind.ts";
 import { arkMail, mailsNext, remind, sweep, valibotMail, zodMail } from "./kinds.ts";
 
 const KINDS = [zodMail, valibotMail, arkMail, sweep, remind, mailsNext] as const;

@@ -3,7 +3,8 @@ import { fileURLToPath } from "node:url";
 import { parseRange, REFUSED_IPV6 } from "../../events/webhooks/_addresses.ts";
 import { deniedHosts } from "../../events/webhooks/_denied.ts";
 import type { PostOutput } from "../../events/webhooks/post.ts";
-import { type Json, silentLog } from "../../ports/mod.ts";
+import type { Json } from "../../ports/json.ts";
+import { silentLog } from "../../ports/log.ts";
 import { createExecutor } from "../../workers/mod.ts";
 
 const POST = new URL("../../events/webhooks/post.ts", import.meta.url);

@@ -1,12 +1,9 @@
-import {
-  type AttemptOutcome,
-  CallNotAllowedError,
-  checkKeys,
-  DELAY_MS_MAX,
-  InvalidOptionError,
-  type Json,
-  type Permissions,
-} from "../../ports/mod.ts";
+import { CallNotAllowedError, InvalidOptionError } from "../../ports/errors.ts";
+import type { AttemptOutcome } from "../../ports/executor.ts";
+import type { Json } from "../../ports/json.ts";
+import type { Permissions } from "../../ports/kind.ts";
+import { checkKeys } from "../../ports/known_keys.ts";
+import { DELAY_MS_MAX } from "../../ports/limits.ts";
 import { moduleSpecifier } from "../module_specifier.ts";
 import type { CallRequest, Work } from "../work.ts";
 import { callPermissions } from "./call_permissions.ts";

@@ -1,5 +1,7 @@
 import { isAbsolute, relative, resolve, sep } from "node:path";
-import { checkKeys, InvalidOptionError, type Permissions } from "../../ports/mod.ts";
+import { InvalidOptionError } from "../../ports/errors.ts";
+import type { Permissions } from "../../ports/kind.ts";
+import { checkKeys } from "../../ports/known_keys.ts";
 
 /** What a call asks for beside what its caller may do. */
 export interface AskedPermissions {

@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { InvalidOptionError, type Permissions } from "../../ports/mod.ts";
+import { InvalidOptionError } from "../../ports/errors.ts";
+import type { Permissions } from "../../ports/kind.ts";
 import { callPermissions } from "./call_permissions.ts";
 
 const beyond = (asked: unknown, caller: Permissions | undefined) => callPermissions(asked, caller).beyond;

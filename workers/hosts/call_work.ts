@@ -1,4 +1,6 @@
-import { CALL_BYTES_MAX, type JsonInput, toJsonText } from "../../ports/mod.ts";
+import type { JsonInput } from "../../ports/json.ts";
+import { toJsonText } from "../../ports/json_text.ts";
+import { CALL_BYTES_MAX } from "../../ports/limits.ts";
 import type { Work } from "../work.ts";
 
 /**

@@ -1,4 +1,5 @@
-import type { Json, Tx } from "../../ports/mod.ts";
+import type { Json } from "../../ports/json.ts";
+import type { Tx } from "../../ports/tx.ts";
 import { errorAsJson } from "../error_transfer.ts";
 import type { JobOrder } from "../jobs/job_order.ts";
 import { StatementsOfOrders } from "../jobs/statements_of_orders.ts";

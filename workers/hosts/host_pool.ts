@@ -1,4 +1,7 @@
-import type { AttemptOutcome, Completion, Json, Tx } from "../../ports/mod.ts";
+import type { AttemptOutcome } from "../../ports/executor.ts";
+import type { Json } from "../../ports/json.ts";
+import type { Completion } from "../../ports/store.ts";
+import type { Tx } from "../../ports/tx.ts";
 import { describeError } from "../describe_error.ts";
 import { type AbortCause, timedOut } from "../outcome.ts";
 import { checkAllowed, type JobOrder } from "../jobs/job_order.ts";

@@ -1,5 +1,8 @@
 import { fileURLToPath } from "node:url";
-import type { AttemptOutcome, Json, LogFields, LogLevel, Tx } from "../../ports/mod.ts";
+import type { AttemptOutcome } from "../../ports/executor.ts";
+import type { Json } from "../../ports/json.ts";
+import type { LogFields, LogLevel } from "../../ports/log.ts";
+import type { Tx } from "../../ports/tx.ts";
 import { boundedFields, cutText, fieldsLength, LINE_MAX, LOG_TEXT_MAX } from "../bounds.ts";
 import { describeError, keepableText } from "../describe_error.ts";
 import type { JobOrder } from "../jobs/job_order.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { AttemptOutcome } from "../../ports/mod.ts";
+import type { AttemptOutcome } from "../../ports/executor.ts";
 import { hostReport, takenOutcome } from "./host_report.ts";
 
 Deno.test("hostReport() takes every report as it is", () => {

@@ -1,4 +1,4 @@
-import type { AttemptOutcome } from "../../ports/mod.ts";
+import type { AttemptOutcome } from "../../ports/executor.ts";
 import type { HostDeath } from "./host_process.ts";
 
 /** How an attempt was placed in a process. */

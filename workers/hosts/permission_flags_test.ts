@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertFalse, assertStringIncludes, assertThrows } from "@std/assert";
-import { InvalidOptionError, type Permissions } from "../../ports/mod.ts";
+import { InvalidOptionError } from "../../ports/errors.ts";
+import type { Permissions } from "../../ports/kind.ts";
 import { environment, type Needs, permissionFlags } from "./permission_flags.ts";
 
 const CODE: Needs = {

@@ -1,17 +1,9 @@
-import type {
-  Attempt,
-  AttemptObserver,
-  AttemptOutcome,
-  CallOptions,
-  Completion,
-  Handler,
-  Jobs,
-  Json,
-  JsonInput,
-  Log,
-  LogFields,
-  LogLevel,
-} from "../../ports/mod.ts";
+import type { Attempt, AttemptObserver, AttemptOutcome } from "../../ports/executor.ts";
+import type { CallOptions, Handler } from "../../ports/handler.ts";
+import type { Jobs } from "../../ports/jobs.ts";
+import type { Json, JsonInput } from "../../ports/json.ts";
+import type { Log, LogFields, LogLevel } from "../../ports/log.ts";
+import type { Completion } from "../../ports/store.ts";
 import { AttemptContext, type ContextJob, type ContextSink } from "../job_context.ts";
 import { type AbortCause, endedByForce, outcomeAfterAbort } from "../outcome.ts";
 import { runHandler } from "../run_handler.ts";

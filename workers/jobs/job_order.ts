@@ -1,22 +1,12 @@
-import {
-  ARGS_BYTES_MAX,
-  type CancelResult,
-  checkKeys,
-  EnqueueNotAllowedError,
-  type EnqueueOptions,
-  type EnqueueRequest,
-  instantText,
-  InvalidJsonError,
-  InvalidOptionError,
-  type Jobs,
-  type Json,
-  type JsonInput,
-  type Offered,
-  parseJsonText,
-  type Permissions,
-  toJsonText,
-  type Tx,
-} from "../../ports/mod.ts";
+import { EnqueueNotAllowedError, InvalidJsonError, InvalidOptionError } from "../../ports/errors.ts";
+import { instantText } from "../../ports/instant.ts";
+import type { CancelResult, EnqueueOptions, EnqueueRequest, Jobs, Offered } from "../../ports/jobs.ts";
+import type { Json, JsonInput } from "../../ports/json.ts";
+import { parseJsonText, toJsonText } from "../../ports/json_text.ts";
+import type { Permissions } from "../../ports/kind.ts";
+import { checkKeys } from "../../ports/known_keys.ts";
+import { ARGS_BYTES_MAX } from "../../ports/limits.ts";
+import type { Tx } from "../../ports/tx.ts";
 
 /**
  * What a handler in a thread or a host process asks of `ctx.jobs`, as JSON. The process that it belongs to carries it out:

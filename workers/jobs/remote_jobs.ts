@@ -1,16 +1,7 @@
-import {
-  type CancelResult,
-  checkTx,
-  type EnqueueOptions,
-  type EnqueueRequest,
-  type JobId,
-  type Jobs,
-  type Json,
-  type JsonInput,
-  type Offered,
-  type Tx,
-  watchTransaction,
-} from "../../ports/mod.ts";
+import type { JobId } from "../../ports/job.ts";
+import type { CancelResult, EnqueueOptions, EnqueueRequest, Jobs, Offered } from "../../ports/jobs.ts";
+import type { Json, JsonInput } from "../../ports/json.ts";
+import { checkTx, type Tx, watchTransaction } from "../../ports/tx.ts";
 import { enqueueManyOrder, type JobOrder, offerOrder } from "./job_order.ts";
 
 /** What {@linkcode RemoteJobs} need. */

@@ -1,4 +1,5 @@
-import type { Json, Tx, TxParam, TxStatementOptions } from "../../ports/mod.ts";
+import type { Json } from "../../ports/json.ts";
+import type { Tx, TxParam, TxStatementOptions } from "../../ports/tx.ts";
 
 /** Runs a statement of an order in the handler's own transaction, and returns its rows as JSON. */
 export async function runStatement(

@@ -1,4 +1,5 @@
-import type { Json, Tx, TxParam, TxRow, TxStatementOptions } from "../../ports/mod.ts";
+import type { Json } from "../../ports/json.ts";
+import type { Tx, TxParam, TxRow, TxStatementOptions } from "../../ports/tx.ts";
 import { errorFromJson } from "../error_transfer.ts";
 
 /** Has a statement run where the handler's transaction is. */

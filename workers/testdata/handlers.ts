@@ -1,17 +1,14 @@
 /// <reference lib="deno.worker" />
 import {
   CallNotAllowedError,
-  discard,
   EnqueueNotAllowedError,
-  type EnqueueRequest,
-  type Handler,
-  type JobContext,
-  type Json,
-  type Permissions,
-  snooze,
   TooLargeError,
   UndeclaredKindError,
-} from "../../ports/mod.ts";
+} from "../../ports/errors.ts";
+import { discard, type Handler, type JobContext, snooze } from "../../ports/handler.ts";
+import type { EnqueueRequest } from "../../ports/jobs.ts";
+import type { Json } from "../../ports/json.ts";
+import type { Permissions } from "../../ports/kind.ts";
 
 const NESTED = "data:text/javascript,self.postMessage(1)";
 

@@ -1,4 +1,4 @@
-import type { Handler } from "../../ports/mod.ts";
+import type { Handler } from "../../ports/handler.ts";
 
 /** Holds 90 MiB for a while, and tells which process it ran in. */
 const handler: Handler = async () => {

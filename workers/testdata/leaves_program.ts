@@ -1,4 +1,4 @@
-import type { Handler } from "../../ports/mod.ts";
+import type { Handler } from "../../ports/handler.ts";
 
 /** Starts a program that inherits this process's pipes and outlives it. Tells its process id. */
 const handler: Handler = () =>

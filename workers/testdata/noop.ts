@@ -1,4 +1,4 @@
-import type { Handler } from "../../ports/mod.ts";
+import type { Handler } from "../../ports/handler.ts";
 
 const handler: Handler = async () => {};
 export default handler;

@@ -1,5 +1,5 @@
 import { fixture, type Given } from "./executor_fixture.ts";
-import type { Kind } from "../../ports/mod.ts";
+import type { Kind } from "../../ports/kind.ts";
 
 // Runs the scenario that its argument names, prints what came of it as JSON, and ends.
 const scenario = Deno.args[0]!;

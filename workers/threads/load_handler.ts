@@ -1,4 +1,4 @@
-import type { Handler } from "../../ports/mod.ts";
+import type { Handler } from "../../ports/handler.ts";
 import { describeError, keepableText } from "../describe_error.ts";
 
 /** A handler module could not be loaded. */

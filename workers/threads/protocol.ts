@@ -1,14 +1,9 @@
-import type {
-  AttemptOutcome,
-  CallOptions,
-  Completion,
-  Json,
-  JsonInput,
-  LogFields,
-  LogLevel,
-  TxParam,
-  TxStatementOptions,
-} from "../../ports/mod.ts";
+import type { AttemptOutcome } from "../../ports/executor.ts";
+import type { CallOptions } from "../../ports/handler.ts";
+import type { Json, JsonInput } from "../../ports/json.ts";
+import type { LogFields, LogLevel } from "../../ports/log.ts";
+import type { Completion } from "../../ports/store.ts";
+import type { TxParam, TxStatementOptions } from "../../ports/tx.ts";
 import type { JobOrder } from "../jobs/job_order.ts";
 import type { AbortCause } from "../outcome.ts";
 

@@ -1,4 +1,4 @@
-import type { Completion } from "../../ports/mod.ts";
+import type { Completion } from "../../ports/store.ts";
 import type { Work, WorkObserver } from "../work.ts";
 import { isReport } from "../report_shape.ts";
 import type { AbortCause } from "../outcome.ts";

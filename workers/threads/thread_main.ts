@@ -4,17 +4,12 @@
  *
  * @module
  */
-import type {
-  CallOptions,
-  Completion,
-  Handler,
-  Jobs,
-  Json,
-  JsonInput,
-  LogFields,
-  LogLevel,
-  Tx,
-} from "../../ports/mod.ts";
+import type { CallOptions, Handler } from "../../ports/handler.ts";
+import type { Jobs } from "../../ports/jobs.ts";
+import type { Json, JsonInput } from "../../ports/json.ts";
+import type { LogFields, LogLevel } from "../../ports/log.ts";
+import type { Completion } from "../../ports/store.ts";
+import type { Tx } from "../../ports/tx.ts";
 import { describeError } from "../describe_error.ts";
 import { cutText, fieldsLength, LINE_MAX, PROGRESS_MS } from "../bounds.ts";
 import { errorAsJson, errorFromJson, isKnownError } from "../error_transfer.ts";

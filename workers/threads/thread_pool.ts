@@ -1,4 +1,6 @@
-import type { AttemptOutcome, Completion, Json } from "../../ports/mod.ts";
+import type { AttemptOutcome } from "../../ports/executor.ts";
+import type { Json } from "../../ports/json.ts";
+import type { Completion } from "../../ports/store.ts";
 import { errorAsJson } from "../error_transfer.ts";
 import { StatementsOfOrders } from "../jobs/statements_of_orders.ts";
 import { type AbortCause, endedByForce, outcomeAfterAbort, timedOut } from "../outcome.ts";

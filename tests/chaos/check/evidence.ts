@@ -1,4 +1,4 @@
-import type { FailureClass, JobState } from "../../../ports/mod.ts";
+import type { FailureClass, JobState } from "../../../ports/job.ts";
 import type { Line } from "../journal.ts";
 
 /** A job as the tables have it at the end. */

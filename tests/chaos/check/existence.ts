@@ -1,4 +1,4 @@
-import { isFinal } from "../../../ports/mod.ts";
+import { isFinal } from "../../../ports/job.ts";
 import { ORDINARY } from "../kinds.ts";
 import { ORDER } from "../order.ts";
 import type { Violation } from "./evidence.ts";

@@ -1,5 +1,5 @@
 import { translateError } from "../../../adapters/postgres/translate_error.ts";
-import { DatabaseUnavailableError } from "../../../ports/mod.ts";
+import { DatabaseUnavailableError } from "../../../ports/errors.ts";
 import { pause } from "../../conformance/eventually.ts";
 import type { Random } from "../random.ts";
 import { CONNECTION_FAULTS } from "./connections.ts";

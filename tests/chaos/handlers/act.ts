@@ -1,4 +1,5 @@
-import { discard, type JobContext, type Json, snooze } from "../../../ports/mod.ts";
+import { discard, type JobContext, snooze } from "../../../ports/handler.ts";
+import type { Json } from "../../../ports/json.ts";
 import { type Ending, note } from "../journal.ts";
 import { ORDER } from "../order.ts";
 import { inTransaction } from "../transaction.ts";

@@ -1,4 +1,6 @@
-import type { JobContext, Json, RecordedEvent } from "../../../ports/mod.ts";
+import type { RecordedEvent } from "../../../ports/event.ts";
+import type { JobContext } from "../../../ports/handler.ts";
+import type { Json } from "../../../ports/json.ts";
 import { note } from "../journal.ts";
 import act from "./act.ts";
 

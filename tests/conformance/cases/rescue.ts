@@ -1,4 +1,4 @@
-import { OffTheRecordError } from "../../../ports/mod.ts";
+import { OffTheRecordError } from "../../../ports/errors.ts";
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "../../support/assert.ts";
 import type { Case } from "../case.ts";
 import { eventually, pause } from "../eventually.ts";

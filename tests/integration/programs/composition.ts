@@ -1,5 +1,7 @@
 /** The kinds of the integration tests, and how a worker program is told what it is. */
-import { type Handler, type Kind, type Periodic, silentLog } from "../../../ports/mod.ts";
+import type { Handler } from "../../../ports/handler.ts";
+import type { Kind, Periodic } from "../../../ports/kind.ts";
+import { silentLog } from "../../../ports/log.ts";
 import type { CreateRuntimeOptions } from "../../../mod.ts";
 import type { Settings } from "../../../runtime/mod.ts";
 

@@ -1,7 +1,8 @@
 import { AssertionError } from "@std/assert";
 import postgres from "postgres";
 import { createRuntime, type PostgresRuntime } from "../../../mod.ts";
-import type { EnqueueOptions, JobDetail, JobId, JobState } from "../../../ports/mod.ts";
+import type { JobDetail, JobId, JobState } from "../../../ports/job.ts";
+import type { EnqueueOptions } from "../../../ports/jobs.ts";
 import { eventually } from "../../conformance/eventually.ts";
 import { Program } from "../../programs/program.ts";
 import { testDatabaseUrl, uniqueSchema } from "../../support/test_database.ts";

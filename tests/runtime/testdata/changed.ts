@@ -1,4 +1,4 @@
-import type { Store } from "../../../ports/mod.ts";
+import type { Store } from "../../../ports/store.ts";
 
 /** A store, some of whose methods answer in another way. */
 export function changed(store: Store, changes: Partial<Store>): Store {

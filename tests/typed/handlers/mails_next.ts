@@ -1,4 +1,5 @@
-import { handlerOf, typedJobs } from "../../../ports/mod.ts";
+import { typedJobs } from "../../../ports/typed_jobs.ts";
+import { handlerOf } from "../../../ports/typed_kind.ts";
 import { mailsNext, zodMail } from "../kinds.ts";
 
 export default handlerOf(mailsNext, async ({ orderId }, ctx) => {

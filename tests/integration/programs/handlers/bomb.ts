@@ -1,4 +1,5 @@
-import type { JobContext, Json } from "../../../../ports/mod.ts";
+import type { JobContext } from "../../../../ports/handler.ts";
+import type { Json } from "../../../../ports/json.ts";
 import { note } from "./journaled.ts";
 
 /** Ends its whole process, as the system does when memory runs out. */

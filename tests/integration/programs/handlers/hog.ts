@@ -1,4 +1,5 @@
-import type { JobContext, Json } from "../../../../ports/mod.ts";
+import type { JobContext } from "../../../../ports/handler.ts";
+import type { Json } from "../../../../ports/json.ts";
 import { note } from "./journaled.ts";
 
 /** Uses up all the memory that it can get. */

@@ -1,4 +1,5 @@
-import type { JobContext, Json } from "../../../../ports/mod.ts";
+import type { JobContext } from "../../../../ports/handler.ts";
+import type { Json } from "../../../../ports/json.ts";
 import { type Args, note } from "./journaled.ts";
 
 const LOOK_MS = 20;

@@ -1,5 +1,6 @@
 /** What the handlers of the integration tests share: their args, and the journal that they write. */
-import type { JobContext, Json } from "../../../../ports/mod.ts";
+import type { JobContext } from "../../../../ports/handler.ts";
+import type { Json } from "../../../../ports/json.ts";
 
 /** What every handler here is told. */
 export interface Args {
