@@ -14,9 +14,9 @@ import type { Statements } from "./statements.ts";
  * no two statements wait for each other crosswise, and what someone else holds is left out. The row is then changed
  * by its place, which can't move while it is locked.
  */
-const LOCKED = `
+const lockedSql = (columns: string) => `
     cross join lateral (
-      select ctid as place, id, kind, unique_key, cancel_requested
+      select ${columns}
       from {schema}.job
       where job.id = given.id and job.run = given.run and job.state = 'running'
       offset 0
@@ -30,7 +30,7 @@ const finishSql = (end: (source: string) => string) => `
       as given (id, run, final, output, error)
   ), locked as materialized (
     select job.place, given.final, given.output::jsonb as output, given.error::jsonb as error
-    from given ${LOCKED}
+    from given ${lockedSql("ctid as place")}
   ), ended as (
     delete from {schema}.job
     using locked
@@ -68,7 +68,7 @@ const BACK_IN_LINE = `
       case when not job.cancel_requested then ${
   makeWaySql("job", "clock_timestamp() + given.delay_ms * interval '1 ms'")
 } end as superseded_by
-    from given ${LOCKED}
+    from given ${lockedSql("ctid as place, id, kind, unique_key, cancel_requested")}
   ), moved as (
     update {schema}.job
     set
