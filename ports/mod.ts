@@ -1,47 +1,53 @@
 /**
- * The ports: what Millrace is, told in declarations. Upper layers see these and nothing else.
- *
- * The words, used the same everywhere: a **job** is one piece of durable work of a **kind**; it waits in a **queue**
- * until a process **claims** it, which begins a **run**; a run of a handler that is counted against the limit is an
- * **attempt**; a **registrar** is what one domain contributes, a **composition** all of them with the queue table. An
- * **event** is a fact of a declared type about a **subject**; it is **recorded** in the outbox, and the **relay** **fans**
- * it **out**: one job for each **subscription** whose globs match its type.
+ * What handler modules and registrars need: declarations, the context's types, `snooze` and `discard`, typed kinds, and the
+ * errors that a handler can catch. It loads no adapter and no driver, so that a worker thread starts quickly.
  *
  * @module
  */
-export * from "./app.ts";
-export * from "./args_schema.ts";
-export * from "./backoff.ts";
-export * from "./composition.ts";
-export * from "./database.ts";
-export * from "./error_text.ts";
-export * from "./errors.ts";
-export * from "./event.ts";
-export * from "./event_glob.ts";
-export * from "./events.ts";
-export * from "./executor.ts";
-export * from "./handler.ts";
-export * from "./identifier.ts";
-export * from "./inspector.ts";
-export * from "./job.ts";
-export * from "./jobs.ts";
-export * from "./json.ts";
-export * from "./instant.ts";
-export * from "./json_text.ts";
-export * from "./key_rule.ts";
-export * from "./kind.ts";
-export * from "./known_keys.ts";
-export * from "./limits.ts";
-export * from "./log.ts";
-export * from "./periodic_job.ts";
-export * from "./protocol.ts";
-export * from "./registrar.ts";
-export * from "./runtime.ts";
-export * from "./schedule.ts";
-export * from "./store.ts";
-export * from "./text.ts";
-export * from "./tx.ts";
-export * from "./typed_jobs.ts";
-export * from "./typed_kind.ts";
-export * from "./upkeep.ts";
-export * from "./waiting.ts";
+export { type ArgsInput, type ArgsOutput, type ArgsSchema, InvalidArgsError } from "./args_schema.ts";
+export { type Backoff, DefaultBackoff } from "./backoff.ts";
+export {
+  CallNotAllowedError,
+  ConnectionTimeoutError,
+  DatabaseUnavailableError,
+  EnqueueNotAllowedError,
+  FenceLostError,
+  InvalidJsonError,
+  InvalidOptionError,
+  RefusedValueError,
+  sqlStateOf,
+  StatementTimeoutError,
+  TooLargeError,
+  TransactionConflictError,
+  TransactionEndedError,
+  UndeclaredKindError,
+  UndeclaredQueueError,
+  UniqueKeyHeldError,
+} from "./errors.ts";
+export type { EventHandler, EventType, InOrder, RecordedEvent, Subscription } from "./event.ts";
+export type { AbortReason } from "./executor.ts";
+export {
+  type CallOptions,
+  Discard,
+  discard,
+  type Handler,
+  type JobContext,
+  Snooze,
+  snooze,
+} from "./handler.ts";
+export type { JobId } from "./job.ts";
+export type { CancelResult, EnqueueOptions, EnqueueRequest, Jobs, Offered } from "./jobs.ts";
+export type { Json, JsonInput } from "./json.ts";
+export { type DebounceRule, MissingKeyMemberError, type UniqueRule } from "./key_rule.ts";
+export type { Beside, Kind, Periodic, Permissions } from "./kind.ts";
+export type { LogFields, LogLevel } from "./log.ts";
+export type { Parts, Registrar, RegistrarInput } from "./registrar.ts";
+export type { Tx, TxParam, TxRow, TxStatementOptions } from "./tx.ts";
+export { type TypedJobs, typedJobs } from "./typed_jobs.ts";
+export {
+  defineKind,
+  handlerOf,
+  type TypedHandler,
+  type TypedKind,
+  type TypedKindSpec,
+} from "./typed_kind.ts";

@@ -1,11 +1,6 @@
-import {
-  type CompositionInput,
-  errorText,
-  type EventSettings,
-  type Queue,
-  type RegistrarInput,
-  type Settings,
-} from "../mod.ts";
+import type { EventSettings, Queue, RegistrarInput, Settings } from "../mod.ts";
+import type { CompositionInput } from "../ports/composition.ts";
+import { errorText } from "../ports/error_text.ts";
 import { applicationUrl } from "./application_place.ts";
 
 /** What the default export of an application's module holds. */

@@ -3,6 +3,8 @@ import { createMemoryStore } from "../../adapters/memory/mod.ts";
 import * as webhookExports from "../../events/webhooks/mod.ts";
 import { SecretKeyError } from "../../events/webhooks/_key_ring.ts";
 import * as millrace from "../../mod.ts";
+import { errorText } from "../../ports/error_text.ts";
+import * as errors from "../../ports/errors.ts";
 import { databaseUrl } from "../harness/database_url.ts";
 import {
   HOSTILE_REGISTRARS,
@@ -15,9 +17,10 @@ import { DRAWN, HOSTILE_VALUES } from "./hostile_values.ts";
 import { thrownBy } from "./hostile.ts";
 
 const CLASSES = [
-  ...Object.entries({ ...millrace, ...webhookExports }).filter(([name]) => name.endsWith("Error")).map((
-    [, value],
-  ) => value),
+  ...Object.entries({ ...errors, ...millrace, ...webhookExports }).filter(([name]) => name.endsWith("Error"))
+    .map((
+      [, value],
+    ) => value),
   SecretKeyError,
 ] as (typeof Error)[];
 
@@ -39,7 +42,7 @@ async function allWorkOrAreClear(calls: readonly HostileCall[]): Promise<void> {
 
 /** What is unclear of an error; null when nothing is. */
 function faultOf(error: unknown): string | null {
-  if (!(error instanceof Error)) return `threw ${millrace.errorText(error)}`;
+  if (!(error instanceof Error)) return `threw ${errorText(error)}`;
   // What a getter of the caller's throws is told as it is.
   if (error.message === DRAWN) return null;
   const isOwn = CLASSES.some((each) => error instanceof each);

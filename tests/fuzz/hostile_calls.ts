@@ -1,7 +1,5 @@
 import {
   captureChanges,
-  checkArgs,
-  compose,
   createLog,
   createMemoryRuntime,
   type CreateMemoryRuntimeOptions,
@@ -11,21 +9,21 @@ import {
   defineKind,
   deliverTwice,
   discard,
-  errorText,
-  guardLog,
   handlerOf,
-  isDiscard,
-  isSnooze,
   type Kind,
-  matchesGlob,
-  parseJsonText,
   type RecordingRuntime,
   type Registrar,
   silentLog,
   snooze,
-  toJsonText,
   typedJobs,
 } from "../../mod.ts";
+import { checkArgs } from "../../ports/args_schema.ts";
+import { compose } from "../../ports/composition.ts";
+import { errorText } from "../../ports/error_text.ts";
+import { matchesGlob } from "../../ports/event_glob.ts";
+import { isDiscard, isSnooze } from "../../ports/handler.ts";
+import { parseJsonText, toJsonText } from "../../ports/json_text.ts";
+import { guardLog } from "../../ports/log.ts";
 import { cronerSchedule } from "../../adapters/croner/mod.ts";
 import { createPostgresStore } from "../../adapters/postgres/mod.ts";
 import { WebhookVerifier } from "../../events/webhooks/verify.ts";

@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import {
-  ArgsSchemaError,
   CompositionError,
   createMemoryRuntime,
   type CreateMemoryRuntimeOptions,
@@ -10,6 +9,7 @@ import {
   type Kind,
   silentLog,
 } from "../../mod.ts";
+import { ArgsSchemaError } from "../../ports/args_schema.ts";
 
 const URL_ = "postgres://ada:s3cret@localhost:1/none";
 const kind: Kind = { name: "k", queue: "default", maxAttempts: 1, timeout: 1000, handler: () => {} };

@@ -4,10 +4,10 @@ import {
   CompositionError,
   createRuntime,
   type CreateRuntimeOptions,
-  NAME_LENGTH_MAX,
   type PostgresRuntime,
   silentLog,
 } from "../../../mod.ts";
+import { NAME_LENGTH_MAX } from "../../../ports/limits.ts";
 import { SUITE_SETTINGS } from "../../conformance/stage.ts";
 import { runSql } from "../../drivers/postgres_transaction.ts";
 import { databaseUrl } from "../../harness/database_url.ts";

@@ -1,4 +1,5 @@
-import type { CompositionInput, Kind, Settings } from "../../../mod.ts";
+import type { Kind, Settings } from "../../../mod.ts";
+import type { CompositionInput } from "../../../ports/composition.ts";
 
 /** The application that the programs' tests run. */
 const application: CompositionInput & { readonly settings?: Partial<Settings> } = {

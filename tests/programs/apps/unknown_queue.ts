@@ -1,4 +1,4 @@
-import type { CompositionInput } from "../../../mod.ts";
+import type { CompositionInput } from "../../../ports/composition.ts";
 
 /** A composition with two faults. */
 const application: CompositionInput = {

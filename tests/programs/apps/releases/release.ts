@@ -1,4 +1,5 @@
-import type { CompositionInput, Kind, MigrationStep, Settings } from "../../../../mod.ts";
+import type { Kind, MigrationStep, Settings } from "../../../../mod.ts";
+import type { CompositionInput } from "../../../../ports/composition.ts";
 
 /** What a release of an application is made of. */
 export interface Release {

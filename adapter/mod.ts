@@ -1,0 +1,90 @@
+/**
+ * For authors of adapters: the ports that a store, an executor, or a schedule implements, the ones that come with Millrace,
+ * and `buildRuntime`, which puts them together. Check a store of your own with `@millrace/millrace/conformance`. This entry may
+ * change in a minor release.
+ *
+ * @module
+ */
+export { cronerSchedule } from "../adapters/croner/schedule.ts";
+export { createMemoryStore, MemoryStore, type MemoryStoreOptions } from "../adapters/memory/memory_store.ts";
+export { MemoryTx } from "../adapters/memory/memory_tx.ts";
+export { PostgresDatabase, type PostgresDatabaseOptions } from "../adapters/postgres/database.ts";
+export {
+  createPostgresStore,
+  PostgresStore,
+  type PostgresStoreOptions,
+} from "../adapters/postgres/postgres_store.ts";
+export type { Bounds } from "../adapters/postgres/session.ts";
+export type { Statements } from "../adapters/postgres/statements.ts";
+export { DEFAULT_QUEUES } from "../ports/app.ts";
+export { compose, type Composition, type CompositionInput } from "../ports/composition.ts";
+export type { ChannelObserver, ChannelSubscription, Database } from "../ports/database.ts";
+export { IdSequenceBehindError, OffTheRecordError } from "../ports/errors.ts";
+export type { EventKeeper } from "../ports/event.ts";
+export type { Attempt, AttemptObserver, AttemptOutcome, Executor, ExecutorStart } from "../ports/executor.ts";
+export { isFinal, JOB_STATES } from "../ports/job.ts";
+export { type JsonTextOptions, parseJsonText, toJsonText } from "../ports/json_text.ts";
+export { keepsTwinsOut, type KeyRule, keyRuleOf } from "../ports/key_rule.ts";
+export {
+  ARGS_BYTES_MAX,
+  DELAY_MS_MAX,
+  ERRORS_KEPT_MAX,
+  EVENT_DATA_BYTES_MAX,
+  LIST_LIMIT_MAX,
+  NAME_LENGTH_MAX,
+  OUTPUT_BYTES_MAX,
+  PERIODIC_PREFIX,
+} from "../ports/limits.ts";
+export { MAINTENANCE_QUEUE } from "../ports/periodic_job.ts";
+export { PROTOCOL } from "../ports/protocol.ts";
+export type { Schedule } from "../ports/schedule.ts";
+export {
+  type Aside,
+  type Beat,
+  type Claimed,
+  type ClaimRequest,
+  type Completion,
+  type Counts,
+  type Declared,
+  type DeclaredKind,
+  type DeclaredPeriodic,
+  type DuePeriodics,
+  type DueRequest,
+  type Final,
+  type Finals,
+  type Inserted,
+  type Missing,
+  type NewJob,
+  type Owner,
+  type PausedQueue,
+  type PeriodicDeclaration,
+  type PeriodicJob,
+  type PeriodicPlan,
+  type PeriodicRow,
+  type PeriodicSchedule,
+  type PeriodicSpec,
+  type PeriodicTick,
+  type ProgressEntry,
+  type Purge,
+  type RefusedJob,
+  type Requests,
+  type Rescued,
+  type RescueError,
+  type RunRef,
+  type Settled,
+  type SettledError,
+  type Settlement,
+  type Signal,
+  type SignalObserver,
+  type SignalSubscription,
+  type Store,
+  type StoredPeriodics,
+  SUPERSEDED,
+  type TakenTick,
+  type TickPlace,
+} from "../ports/store.ts";
+export type { StoredUpkeep, UpkeepReport, UpkeepRow } from "../ports/upkeep.ts";
+export { UpkeepRecords } from "../runtime/_upkeep.ts";
+export { buildRuntime, type RuntimeOptions } from "../runtime/runtime.ts";
+export { DEFAULT_SETTINGS } from "../runtime/settings.ts";
+export { createExecutor } from "../workers/executor.ts";

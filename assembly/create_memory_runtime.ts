@@ -1,0 +1,63 @@
+import { cronerSchedule } from "../adapters/croner/schedule.ts";
+import { createMemoryStore, type MemoryStore } from "../adapters/memory/memory_store.ts";
+import { noDatabase } from "../adapters/memory/no_database.ts";
+import { MemoryRecorder } from "../events/memory_recorder.ts";
+import { resolveEventSettings } from "../events/settings.ts";
+import type { Recorder } from "../ports/event.ts";
+import { checkKeys } from "../ports/known_keys.ts";
+import { guardLog } from "../ports/log.ts";
+import type { Parts } from "../ports/registrar.ts";
+import { UpkeepRecords } from "../runtime/_upkeep.ts";
+import { PartsBuilder } from "../runtime/parts.ts";
+import { buildRuntime } from "../runtime/runtime.ts";
+import { createExecutor } from "../workers/executor.ts";
+import {
+  BUILD_KEYS,
+  checkExecutor,
+  COMMON_KEYS,
+  type CommonOptions,
+  defaultLog,
+  only,
+  processName,
+  type RecordingRuntime,
+} from "./common.ts";
+
+/** What a runtime in memory is made of. */
+export interface CreateMemoryRuntimeOptions extends CommonOptions {
+  /** Where its jobs are; several runtimes may share one. Default a new one. */
+  readonly store?: MemoryStore;
+}
+
+/**
+ * Builds a runtime without a database, for unit tests of whatever enqueues or handles jobs, or records events or
+ * subscribes to them. Nothing survives it. An event becomes its subscribers' jobs at once, in the transaction of the store
+ * that records it; there is no outbox to look at.
+ *
+ * @throws as {@linkcode createRuntime}.
+ */
+export function createMemoryRuntime(options: CreateMemoryRuntimeOptions): RecordingRuntime {
+  checkKeys("the options of a runtime", options, Object.keys({ ...COMMON_KEYS, store: true }));
+  checkExecutor(options.executor);
+  const log = options.log ?? defaultLog();
+  const store = options.store ?? createMemoryStore();
+  const executor = createExecutor({ ...options.executor, completion: store.completion, log });
+  const call: Parts["call"] = (module, input, given) => executor.call(module, input, given);
+  const upkeep = new UpkeepRecords(guardLog(log));
+  const builder = new PartsBuilder({ database: noDatabase, log, call, upkeep });
+  const registrars = builder.resolve(options.registrars);
+  resolveEventSettings(options.events);
+  const runtime = buildRuntime({
+    ...only(options, BUILD_KEYS),
+    registrars,
+    store,
+    executor,
+    schedule: cronerSchedule,
+    name: processName(),
+    log,
+    upkeep,
+  });
+  const recorder = new MemoryRecorder({ jobs: runtime, composition: runtime.composition });
+  const { eventTypes, queues } = runtime.composition;
+  builder.complete({ jobs: runtime, inspector: runtime, eventTypes, queues, recorder });
+  return Object.assign(runtime, { recorder: recorder as Recorder });
+}
