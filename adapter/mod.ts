@@ -3,6 +3,17 @@
  * and `buildRuntime`, which puts them together. Check a store of your own with `@millrace/millrace/conformance`. This entry may
  * change in a minor release.
  *
+ * @example A runtime of parts
+ * ```ts
+ * import { silentLog } from "@millrace/millrace";
+ * import { buildRuntime, createExecutor, createMemoryStore, cronerSchedule } from "@millrace/millrace/adapter";
+ *
+ * const store = createMemoryStore();
+ * const executor = createExecutor({ completion: store.completion, log: silentLog });
+ * await using runtime = buildRuntime({ store, executor, schedule: cronerSchedule, registrars: [] });
+ * await runtime.start();
+ * ```
+ *
  * @module
  */
 export { cronerSchedule } from "../adapters/croner/schedule.ts";

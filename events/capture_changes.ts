@@ -73,7 +73,7 @@ export const CAPTURE_MARK = "millrace: made by captureChanges(), 2";
  *
  * @example
  * ```ts
- * import { captureChanges } from "@millrace/millrace/events";
+ * import { captureChanges } from "@millrace/millrace";
  * const { up, down } = captureChanges({
  *   table: "orders",
  *   key: ["id"],

@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { createPostgresStore, migrationSql, printMigration } from "../adapters/postgres/mod.ts";
-import { JOBS_PART } from "../adapters/postgres/schema.ts";
-import { OUTBOX } from "../events/mod.ts";
+import { printMigration } from "../adapters/postgres/migrate.ts";
+import { createPostgresStore } from "../adapters/postgres/postgres_store.ts";
+import { JOBS_PART, migrationSql } from "../adapters/postgres/schema.ts";
+import { OUTBOX } from "../events/_schema.ts";
 import { WEBHOOKS } from "../events/webhooks/mod.ts";
 import type { PartMigrations } from "../ports/registrar.ts";
 import { type Arguments, integerOption, parseArguments, UsageError } from "./arguments.ts";

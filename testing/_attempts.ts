@@ -1,10 +1,10 @@
-import type { MemoryStore } from "../adapters/memory/mod.ts";
+import type { MemoryStore } from "../adapters/memory/memory_store.ts";
 import type { AttemptOutcome, Executor } from "../ports/executor.ts";
 import type { Handler } from "../ports/handler.ts";
 import type { JobId } from "../ports/job.ts";
 import type { Kind } from "../ports/kind.ts";
 import type { Claimed } from "../ports/store.ts";
-import { settlementOf } from "../runtime/mod.ts";
+import { settlementOf } from "../runtime/_outcome.ts";
 import { moduleSpecifier } from "../workers/module_specifier.ts";
 
 /** The one process of a test, as the store knows it. */

@@ -1,4 +1,5 @@
-import { createMemoryStore, type MemoryStore, type MemoryTx } from "../adapters/memory/mod.ts";
+import { createMemoryStore, type MemoryStore } from "../adapters/memory/memory_store.ts";
+import type { MemoryTx } from "../adapters/memory/memory_tx.ts";
 import type { RecordingRuntime } from "../assembly/common.ts";
 import { createMemoryRuntime } from "../assembly/create_memory_runtime.ts";
 import { InvalidOptionError } from "../ports/errors.ts";
@@ -12,7 +13,7 @@ import { DELAY_MS_MAX } from "../ports/limits.ts";
 import { type Log, silentLog } from "../ports/log.ts";
 import type { RegistrarInput } from "../ports/registrar.ts";
 import type { KindInput, TypedKind } from "../ports/typed_kind.ts";
-import { createExecutor } from "../workers/mod.ts";
+import { createExecutor } from "../workers/executor.ts";
 import { Attempts, OWNER } from "./_attempts.ts";
 
 /** What a {@linkcode TestBench} is made of. */

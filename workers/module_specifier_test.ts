@@ -20,7 +20,7 @@ Deno.test("moduleSpecifier() leaves URLs as they are", () => {
 
 Deno.test("moduleSpecifier() asks the import map for bare specifiers", () => {
   assertEquals(
-    moduleSpecifier("@millrace/millrace/workers"),
-    new URL("./mod.ts", import.meta.url).href,
+    moduleSpecifier("@millrace/millrace/adapter"),
+    new URL("../adapter/mod.ts", import.meta.url).href,
   );
 });

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { cronerSchedule } from "./mod.ts";
+import { cronerSchedule } from "./schedule.ts";
 import { assertTicks, changesOf, HOUR_RULES, reckon } from "./reckoning_test.ts";
 
 /** Half an hour, two hours, at midnight, in the southern hemisphere, twice within a month, by three quarters of an hour. */

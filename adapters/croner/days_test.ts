@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { cronerSchedule } from "./mod.ts";
+import { cronerSchedule } from "./schedule.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

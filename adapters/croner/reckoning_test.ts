@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { cronerSchedule } from "./mod.ts";
+import { cronerSchedule } from "./schedule.ts";
 
 // Ticks reckoned by looking at every minute, for tests to compare with. It shares nothing with the adapter: rules are
 // written down as conditions, and Temporal knows the zones.

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertInstanceOf, assertStringIncludes, assertThrows } from "@std/assert";
 import { InvalidOptionError } from "../../ports/errors.ts";
-import { cronerSchedule } from "./mod.ts";
+import { cronerSchedule } from "./schedule.ts";
 
 const ZONES = ["UTC", "Australia/Sydney", "America/New_York"];
 

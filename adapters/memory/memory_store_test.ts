@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { JobNotFoundError, UniqueConflictError } from "../../ports/errors.ts";
 import type { NewJob, Settlement, Signal } from "../../ports/store.ts";
-import { createMemoryStore, type MemoryStore } from "./mod.ts";
+import { createMemoryStore, type MemoryStore } from "./memory_store.ts";
 
 const ERROR = { class: "error", message: "no" } as const;
 

@@ -1,6 +1,6 @@
 import type { Handler } from "../../ports/handler.ts";
 import type { Kind, Periodic, Queue } from "../../ports/kind.ts";
-import type { Settings } from "../../runtime/mod.ts";
+import type { Settings } from "../../runtime/settings.ts";
 
 /** About a fifth of the defaults: long enough that a loaded machine does not look like a death. */
 export const SETTINGS: Partial<Settings> = {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { createMemoryStore } from "../../adapters/memory/memory_store.ts";
 import {
   CompositionError,
   createMemoryRuntime,

@@ -1,5 +1,5 @@
 import { assert } from "@std/assert";
-import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { createMemoryStore } from "../../adapters/memory/memory_store.ts";
 import * as webhookExports from "../../events/webhooks/mod.ts";
 import { SecretKeyError } from "../../events/webhooks/_key_ring.ts";
 import * as millrace from "../../mod.ts";

@@ -24,12 +24,12 @@ import { matchesGlob } from "../../ports/event_glob.ts";
 import { isDiscard, isSnooze } from "../../ports/handler.ts";
 import { parseJsonText, toJsonText } from "../../ports/json_text.ts";
 import { guardLog } from "../../ports/log.ts";
-import { cronerSchedule } from "../../adapters/croner/mod.ts";
-import { createPostgresStore } from "../../adapters/postgres/mod.ts";
+import { cronerSchedule } from "../../adapters/croner/schedule.ts";
+import { createPostgresStore } from "../../adapters/postgres/postgres_store.ts";
 import { WebhookVerifier } from "../../events/webhooks/verify.ts";
 import { Webhooks } from "../../events/webhooks/mod.ts";
 import { createTestBench } from "../../testing/mod.ts";
-import { createExecutor } from "../../workers/mod.ts";
+import { createExecutor } from "../../workers/executor.ts";
 
 /** A call of what the package exports, with something hostile in one place. */
 // deno-lint-ignore no-explicit-any -- whatever a program without types would hand over

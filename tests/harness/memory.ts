@@ -1,4 +1,4 @@
-import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { createMemoryStore } from "../../adapters/memory/memory_store.ts";
 import { createMemoryRuntime } from "../../mod.ts";
 import { silentLog } from "../../ports/log.ts";
 import type { Bench, Harness } from "../conformance/harness.ts";

@@ -1,4 +1,4 @@
-import type { MemoryStore } from "../../adapters/memory/mod.ts";
+import type { MemoryStore } from "../../adapters/memory/memory_store.ts";
 import type { Json } from "../../ports/json.ts";
 import type { OpenTransaction } from "../conformance/harness.ts";
 

@@ -1,4 +1,4 @@
-import { createPostgresStore } from "../../adapters/postgres/mod.ts";
+import { createPostgresStore } from "../../adapters/postgres/postgres_store.ts";
 import { createRuntime } from "../../mod.ts";
 import { silentLog } from "../../ports/log.ts";
 import type { Bench, Harness } from "../conformance/harness.ts";

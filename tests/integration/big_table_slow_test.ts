@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { createPostgresStore, type PostgresStore } from "../../adapters/postgres/mod.ts";
+import { createPostgresStore, type PostgresStore } from "../../adapters/postgres/postgres_store.ts";
 import { bareJob } from "../conformance/stage.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { Site } from "./support/site.ts";

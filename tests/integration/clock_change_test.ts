@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { cronerSchedule } from "../../adapters/croner/mod.ts";
+import { cronerSchedule } from "../../adapters/croner/schedule.ts";
 import { dueTick, nextTick } from "../../runtime/_ticks.ts";
 
 const nightly = { cron: "30 1 * * *", timezone: "America/New_York" };

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertLess } from "@std/assert";
 import { eventually } from "../conformance/eventually.ts";
-import { DEFAULT_SETTINGS } from "../../runtime/mod.ts";
+import { DEFAULT_SETTINGS } from "../../runtime/settings.ts";
 import { Site } from "./support/site.ts";
 
 // What users get, not a tenth of it. A second is added for the machine.

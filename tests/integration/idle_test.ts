@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { cronerSchedule } from "../../adapters/croner/mod.ts";
-import { createPostgresStore } from "../../adapters/postgres/mod.ts";
+import { cronerSchedule } from "../../adapters/croner/schedule.ts";
+import { createPostgresStore } from "../../adapters/postgres/postgres_store.ts";
 import { silentLog } from "../../ports/log.ts";
 import type { Store } from "../../ports/store.ts";
-import { buildRuntime } from "../../runtime/mod.ts";
-import { createExecutor } from "../../workers/mod.ts";
+import { buildRuntime } from "../../runtime/runtime.ts";
+import { createExecutor } from "../../workers/executor.ts";
 import postgres from "postgres";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertGreaterOrEqual } from "@std/assert";
 import { eventually } from "../conformance/eventually.ts";
 import type { Program } from "../programs/program.ts";
-import type { Settings } from "../../runtime/mod.ts";
+import type { Settings } from "../../runtime/settings.ts";
 import { testDatabaseUrl } from "../support/test_database.ts";
 import { Site } from "./support/site.ts";
 import { TcpProxy } from "./support/tcp_proxy.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { createMemoryStore } from "../../adapters/memory/mod.ts";
-import { cronerSchedule } from "../../adapters/croner/mod.ts";
+import { createMemoryStore } from "../../adapters/memory/memory_store.ts";
+import { cronerSchedule } from "../../adapters/croner/schedule.ts";
 import { type LogFields, silentLog } from "../../ports/log.ts";
 import { TickTaker } from "../../runtime/_tick_taker.ts";
 

@@ -1,14 +1,14 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { PostgresDatabase } from "../../adapters/postgres/mod.ts";
+import { PostgresDatabase } from "../../adapters/postgres/database.ts";
 import { createRuntime, type PostgresRuntime } from "../../mod.ts";
 import { InvalidOptionError } from "../../ports/errors.ts";
 import { type Log, silentLog } from "../../ports/log.ts";
 import {
   type EnqueueForRow,
   reconcilePending,
-  reconcilePeriodic,
   type ReconcileSpec,
-} from "../../reconcile/mod.ts";
+} from "../../reconcile/reconcile_pending.ts";
+import { reconcilePeriodic } from "../../reconcile/reconcile_periodic.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 
 interface Scene {

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type postgres from "postgres";
-import { createPostgresStore, type PostgresStore } from "../../adapters/postgres/mod.ts";
+import { createPostgresStore, type PostgresStore } from "../../adapters/postgres/postgres_store.ts";
 import { runSql } from "../drivers/postgres_transaction.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 import { bareJob } from "../conformance/stage.ts";

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { createPostgresStore, PostgresDatabase } from "../../adapters/postgres/mod.ts";
+import { PostgresDatabase } from "../../adapters/postgres/database.ts";
+import { createPostgresStore } from "../../adapters/postgres/postgres_store.ts";
 import { JOB_STEPS, JOBS_PART } from "../../adapters/postgres/schema.ts";
 import { createRuntime, silentLog } from "../../mod.ts";
 import { eventually } from "../conformance/eventually.ts";

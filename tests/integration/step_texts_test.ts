@@ -1,7 +1,7 @@
 /** What a step of a migration does never changes: databases that have made it are as it was. */
 import { assert, assertEquals } from "@std/assert";
 import { JOB_STEPS, JOBS_PART } from "../../adapters/postgres/schema.ts";
-import { OUTBOX } from "../../events/mod.ts";
+import { OUTBOX } from "../../events/_schema.ts";
 import { WEBHOOKS } from "../../events/webhooks/mod.ts";
 
 const STEPS = new URL("../../adapters/postgres/steps/", import.meta.url);

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import postgres from "postgres";
-import { PostgresDatabase } from "../../adapters/postgres/mod.ts";
+import { PostgresDatabase } from "../../adapters/postgres/database.ts";
 import { JOB_STEPS, JOBS_PART } from "../../adapters/postgres/schema.ts";
 import { createRuntime, type PostgresRuntime } from "../../mod.ts";
 import { eventually } from "../conformance/eventually.ts";

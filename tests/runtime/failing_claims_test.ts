@@ -1,9 +1,9 @@
 import { assertLessOrEqual } from "@std/assert";
-import { cronerSchedule } from "../../adapters/croner/mod.ts";
-import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { cronerSchedule } from "../../adapters/croner/schedule.ts";
+import { createMemoryStore } from "../../adapters/memory/memory_store.ts";
 import { silentLog } from "../../ports/log.ts";
-import { buildRuntime } from "../../runtime/mod.ts";
-import { createExecutor } from "../../workers/mod.ts";
+import { buildRuntime } from "../../runtime/runtime.ts";
+import { createExecutor } from "../../workers/executor.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { changed } from "./testdata/changed.ts";
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { createMemoryStore } from "../../adapters/memory/memory_store.ts";
 import { createMemoryRuntime, type LogLevel } from "../../mod.ts";
 import { type JobContext, snooze } from "../../ports/handler.ts";
 import { eventually } from "../conformance/eventually.ts";

@@ -1,11 +1,11 @@
 import { assertEquals } from "@std/assert";
-import { cronerSchedule } from "../../adapters/croner/mod.ts";
-import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { cronerSchedule } from "../../adapters/croner/schedule.ts";
+import { createMemoryStore } from "../../adapters/memory/memory_store.ts";
 import type { Handler } from "../../ports/handler.ts";
 import { createLog, silentLog } from "../../ports/log.ts";
 import type { Store } from "../../ports/store.ts";
-import { buildRuntime, type WorkingRuntime } from "../../runtime/mod.ts";
-import { createExecutor } from "../../workers/mod.ts";
+import { buildRuntime, type WorkingRuntime } from "../../runtime/runtime.ts";
+import { createExecutor } from "../../workers/executor.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { changed } from "./testdata/changed.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { createMemoryStore } from "../../adapters/memory/mod.ts";
+import { createMemoryStore } from "../../adapters/memory/memory_store.ts";
 import { createMemoryRuntime, defineKind, typedJobs, type WorkingRuntime } from "../../mod.ts";
 import { InvalidArgsError } from "../../ports/args_schema.ts";
 import { CompositionError, UndeclaredKindError } from "../../ports/errors.ts";

@@ -5,7 +5,7 @@ import { deniedHosts } from "../../events/webhooks/_denied.ts";
 import type { PostOutput } from "../../events/webhooks/post.ts";
 import type { Json } from "../../ports/json.ts";
 import { silentLog } from "../../ports/log.ts";
-import { createExecutor } from "../../workers/mod.ts";
+import { createExecutor } from "../../workers/executor.ts";
 
 const POST = new URL("../../events/webhooks/post.ts", import.meta.url);
 const TLS = new URL("../../events/webhooks/testdata/tls/", import.meta.url);

@@ -1,4 +1,4 @@
-import { cronerSchedule } from "../mod.ts";
+import { cronerSchedule } from "../schedule.ts";
 
 function two(cron: string, timezone: string, after: string): string[] {
   const ticks: string[] = [];

@@ -5,7 +5,7 @@
  * @module
  */
 import postgres from "postgres";
-import { createPostgresStore, type PostgresStore } from "../../../adapters/postgres/mod.ts";
+import { createPostgresStore, type PostgresStore } from "../../../adapters/postgres/postgres_store.ts";
 import { bulk, each, latency } from "../shared/measures.mjs";
 import { perform } from "../shared/perform.mjs";
 import { serve } from "../shared/serve.mjs";

@@ -1,5 +1,4 @@
-import { type RecordedEvent, type RegistrarInput, typedJobs } from "@millrace/millrace";
-import { reconcilePeriodic } from "@millrace/millrace";
+import { reconcilePeriodic, type RecordedEvent, type RegistrarInput, typedJobs } from "@millrace/millrace";
 import { orderMail } from "./order_mail.ts";
 
 /** The mails: one for each order. Orders that another program wrote, without an event, get theirs by the reconciliation. */

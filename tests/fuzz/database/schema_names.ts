@@ -1,7 +1,9 @@
 import fc from "../../conformance/fast_check.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { createPostgresStore, migrationSql, printMigration } from "../../../adapters/postgres/mod.ts";
-import { OUTBOX } from "../../../events/mod.ts";
+import { printMigration } from "../../../adapters/postgres/migrate.ts";
+import { createPostgresStore } from "../../../adapters/postgres/postgres_store.ts";
+import { migrationSql } from "../../../adapters/postgres/schema.ts";
+import { OUTBOX } from "../../../events/_schema.ts";
 import {
   captureChanges,
   createRuntime,

@@ -3,7 +3,7 @@ import type { Handler } from "../../../ports/handler.ts";
 import type { Kind, Periodic } from "../../../ports/kind.ts";
 import { silentLog } from "../../../ports/log.ts";
 import type { CreateRuntimeOptions } from "../../../mod.ts";
-import type { Settings } from "../../../runtime/mod.ts";
+import type { Settings } from "../../../runtime/settings.ts";
 
 /** About a tenth of the defaults. */
 export const SETTINGS: Partial<Settings> = {

@@ -1,6 +1,6 @@
 /** A worker program of the integration tests. Its only argument is a `WorkerConfig` as JSON; its log is JSON lines. */
 import "./shift_clock.ts";
-import { PostgresStore } from "../../../adapters/postgres/mod.ts";
+import { PostgresStore } from "../../../adapters/postgres/postgres_store.ts";
 import { createLog, createRuntime } from "../../../mod.ts";
 import { runtimeOptions, type WorkerConfig } from "./composition.ts";
 
