@@ -6,7 +6,7 @@
  * @module
  */
 import postgres from "postgres";
-import { Webhooks } from "../events/webhooks/mod.ts";
+import { Webhooks } from "../webhooks/mod.ts";
 import { createRuntime, type EventType, type PostgresRuntime, silentLog } from "../mod.ts";
 import { pause } from "./pause.ts";
 

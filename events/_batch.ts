@@ -6,7 +6,7 @@ import { relayJsonText } from "../ports/json_text.ts";
 import type { TxRow } from "../ports/tx.ts";
 import { jobsOf, planFanout, type Subscribers } from "./_fanout.ts";
 import { type OrderedSubscription, takeInOrder } from "./_in_order.ts";
-import { refusalOf } from "./_savepoint.ts";
+import { refusalOf } from "../ports/savepoint.ts";
 
 /** The most events of one batch. */
 const BATCH_MAX = 200;

@@ -3,7 +3,7 @@ import { errorText } from "../ports/error_text.ts";
 import type { EventId } from "../ports/event.ts";
 import type { Log } from "../ports/log.ts";
 import { asciiText } from "../ports/text.ts";
-import { isBadValue } from "./_outage.ts";
+import { isBadValue } from "../ports/outage.ts";
 import type { EventSettings } from "./settings.ts";
 
 /** How often the fan-out of an event may fail before it is set aside. */

@@ -13,7 +13,8 @@ import {
 import { type ClaimPosition, START } from "./_claim_position.ts";
 import { noteFailure, retryMsMax } from "./_failures.ts";
 import type { Turn } from "./_in_order.ts";
-import { isBadValue, isOutage } from "./_outage.ts";
+import { isOutage } from "../ports/in_halves.ts";
+import { isBadValue } from "../ports/outage.ts";
 import type { EventSettings } from "./settings.ts";
 
 /** What one pass over the outbox needs. */

@@ -1,8 +1,11 @@
 import {
   ConnectionTimeoutError,
   DatabaseUnavailableError,
+  InvalidJsonError,
+  RefusedValueError,
   sqlStateOf,
   StatementTimeoutError,
+  TooLargeError,
 } from "./errors.ts";
 
 /** Connections, read-only servers, authorization, missing databases, lack of resources, shutdowns, the server's files. */
@@ -30,4 +33,10 @@ export function tookTooLong(error: unknown): boolean {
 /** Whether the store refused what a statement says: nothing of it was stored, and another one may succeed. */
 export function isRefusal(error: unknown): boolean {
   return sqlStateOf(error) !== null && !isOutage(error) && !isOfOthers(error);
+}
+
+/** Whether a failure is surely that of what was to be written: it holds what can't be stored. */
+export function isBadValue(error: unknown): boolean {
+  return error instanceof RefusedValueError || error instanceof InvalidJsonError ||
+    error instanceof TooLargeError;
 }

@@ -7,7 +7,7 @@ import { printMigration } from "../adapters/postgres/migrate.ts";
 import { createPostgresStore } from "../adapters/postgres/postgres_store.ts";
 import { JOBS_PART, migrationSql } from "../adapters/postgres/schema.ts";
 import { OUTBOX } from "../events/_schema.ts";
-import { WEBHOOKS } from "../events/webhooks/mod.ts";
+import { WEBHOOKS } from "../webhooks/mod.ts";
 import type { PartMigrations } from "../ports/registrar.ts";
 import { type Arguments, integerOption, parseArguments, UsageError } from "./arguments.ts";
 import { EMBEDDED_FLAG, EMBEDDED_HELP, programDatabase } from "./database.ts";

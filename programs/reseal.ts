@@ -5,7 +5,7 @@
  * @module
  */
 import { createRuntime } from "../mod.ts";
-import { Webhooks } from "../events/webhooks/mod.ts";
+import { Webhooks } from "../webhooks/mod.ts";
 import { type Arguments, parseArguments, UsageError } from "./arguments.ts";
 import { EMBEDDED_FLAG, EMBEDDED_HELP, programDatabase } from "./database.ts";
 import { programLog, writeError, writeOut } from "./output.ts";

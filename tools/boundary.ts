@@ -33,7 +33,13 @@ const RULES: readonly Rule[] = [
   },
   { files: /^reconcile\//, local: /^(ports|reconcile)\//, npm: NONE, node: false },
   { files: /^transactions\//, local: /^(ports|transactions)\//, npm: NONE, node: false },
-  { files: /^events\/webhooks\/_undici\.ts$/, local: NONE, npm: /^undici$/, node: false },
+  { files: /^webhooks\/sender\/undici\.ts$/, local: NONE, npm: /^undici$/, node: false },
+  {
+    files: /^webhooks\//,
+    local: /^(ports\/|events\/signing\/|webhooks\/)/,
+    npm: NOT_WRAPPED,
+    node: true,
+  },
   { files: /^events\//, local: /^(ports|events)\//, npm: NOT_WRAPPED, node: true },
   { files: /^workers\//, local: /^(ports|workers)\//, npm: NOT_WRAPPED, node: true },
   adapter("postgres", /^postgres$/),
@@ -62,13 +68,13 @@ const RULES: readonly Rule[] = [
   // The demo's application is user code: it may use a driver as a user would.
   {
     files: /^programs\/demo\//,
-    local: /^(programs\/|embedded\/|mod\.ts|assembly\/|adapters\/|events\/|ports\/)/,
+    local: /^(programs\/|embedded\/|mod\.ts|assembly\/|adapters\/|events\/|webhooks\/|ports\/)/,
     npm: ANY,
     node: true,
   },
   {
     files: /^programs\//,
-    local: /^(mod\.ts|(programs|assembly|ports|runtime|events|workers|adapters|embedded)\/)/,
+    local: /^(mod\.ts|(programs|assembly|ports|runtime|events|webhooks|workers|adapters|embedded)\/)/,
     npm: NONE,
     node: true,
   },

@@ -81,15 +81,15 @@ const SECTIONS: readonly Section[] = [
   {
     title: "Webhooks",
     tables: [
-      { title: "`new Webhooks`", file: "events/webhooks/webhooks.ts", name: "WebhooksOptions" },
-      { title: "`egress`", file: "events/webhooks/guard.ts", name: "EgressOptions" },
+      { title: "`new Webhooks`", file: "webhooks/webhooks.ts", name: "WebhooksOptions" },
+      { title: "`egress`", file: "webhooks/sender/guard.ts", name: "EgressOptions" },
       {
         title: "`settings` of webhooks",
-        file: "events/webhooks/settings.ts",
+        file: "webhooks/settings.ts",
         name: "WebhookSettings",
         isPartial: true,
       },
-      { title: "An endpoint", file: "events/webhooks/endpoint.ts", name: "EndpointDraft" },
+      { title: "An endpoint", file: "webhooks/endpoints/endpoint.ts", name: "EndpointDraft" },
     ],
   },
 ];

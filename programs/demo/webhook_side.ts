@@ -1,5 +1,5 @@
-import { Webhooks } from "../../events/webhooks/mod.ts";
-import { WebhookVerificationError, WebhookVerifier } from "../../events/webhooks/verify.ts";
+import { Webhooks } from "../../webhooks/mod.ts";
+import { WebhookVerificationError, WebhookVerifier } from "../../events/signing/verify.ts";
 import type { PostgresRuntime, Queue } from "../../mod.ts";
 import { FILE_DIGESTED } from "./file_job.ts";
 

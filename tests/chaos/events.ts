@@ -1,5 +1,5 @@
 import type { EventSettings } from "../../mod.ts";
-import { Webhooks, type WebhookSettings } from "../../events/webhooks/mod.ts";
+import { Webhooks, type WebhookSettings } from "../../webhooks/mod.ts";
 import type { EventType, Subscription } from "../../ports/event.ts";
 import type { Evidence } from "./check/evidence.ts";
 import { LONG_MS, MANY } from "./kinds.ts";

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { WebhookVerificationError, WebhookVerifier } from "../../events/webhooks/verify.ts";
+import { WebhookVerificationError, WebhookVerifier } from "../../events/signing/verify.ts";
 import { pause } from "../conformance/eventually.ts";
 import type { JournalWriter } from "./journal.ts";
 import type { Random } from "./random.ts";

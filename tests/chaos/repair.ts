@@ -1,6 +1,6 @@
 import { JobNotFoundError, JobRunningError, UniqueConflictError } from "../../ports/errors.ts";
 import type { PostgresRuntime } from "../../mod.ts";
-import type { Webhooks } from "../../events/webhooks/mod.ts";
+import type { Webhooks } from "../../webhooks/mod.ts";
 import type { GivenUpRow } from "./check/evidence.ts";
 import { drain } from "./drain.ts";
 import { EXPOSED } from "./events.ts";

@@ -3,7 +3,7 @@ import {
   DeliveryMadeError,
   EndpointDisabledError,
   type Webhooks,
-} from "../../events/webhooks/mod.ts";
+} from "../../webhooks/mod.ts";
 import { Loop } from "./loop.ts";
 import { isIdTaken, isOutage, type Shop } from "./producers.ts";
 import type { Random } from "./random.ts";

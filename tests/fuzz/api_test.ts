@@ -1,7 +1,7 @@
 import { assert } from "@std/assert";
 import { createMemoryStore } from "../../adapters/memory/memory_store.ts";
-import * as webhookExports from "../../events/webhooks/mod.ts";
-import { SecretKeyError } from "../../events/webhooks/_key_ring.ts";
+import * as webhookExports from "../../webhooks/mod.ts";
+import { SecretKeyError } from "../../webhooks/endpoints/key_ring.ts";
 import * as millrace from "../../mod.ts";
 import { errorText } from "../../ports/error_text.ts";
 import * as errors from "../../ports/errors.ts";

@@ -26,8 +26,8 @@ import { parseJsonText, toJsonText } from "../../ports/json_text.ts";
 import { guardLog } from "../../ports/log.ts";
 import { cronerSchedule } from "../../adapters/croner/schedule.ts";
 import { createPostgresStore } from "../../adapters/postgres/postgres_store.ts";
-import { WebhookVerifier } from "../../events/webhooks/verify.ts";
-import { Webhooks } from "../../events/webhooks/mod.ts";
+import { WebhookVerifier } from "../../events/signing/verify.ts";
+import { Webhooks } from "../../webhooks/mod.ts";
 import { createTestBench } from "../../testing/mod.ts";
 import { createExecutor } from "../../workers/executor.ts";
 

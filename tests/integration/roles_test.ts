@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { captureChanges, createRuntime, type PostgresRuntime, silentLog } from "../../mod.ts";
-import { Webhooks } from "../../events/webhooks/mod.ts";
+import { Webhooks } from "../../webhooks/mod.ts";
 import { SECRET_KEY } from "../webhooks/support/composition.ts";
 import { Receiver } from "../webhooks/support/receiver.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";

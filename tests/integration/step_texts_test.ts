@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { JOB_STEPS, JOBS_PART } from "../../adapters/postgres/schema.ts";
 import { OUTBOX } from "../../events/_schema.ts";
-import { WEBHOOKS } from "../../events/webhooks/mod.ts";
+import { WEBHOOKS } from "../../webhooks/mod.ts";
 
 const STEPS = new URL("../../adapters/postgres/steps/", import.meta.url);
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { Webhook } from "standardwebhooks";
-import { ENDPOINTS } from "../../events/webhooks/_fan_out.ts";
-import { WebhookVerifier } from "../../events/webhooks/verify.ts";
+import { ENDPOINTS } from "../../webhooks/deliveries/fan_out.ts";
+import { WebhookVerifier } from "../../events/signing/verify.ts";
 import { eventually, pause } from "../conformance/eventually.ts";
 import { Receiver } from "./support/receiver.ts";
 import { Site } from "./support/site.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { INSIDE } from "../../events/webhooks/testdata/inside.ts";
-import { InvalidEndpointError } from "../../events/webhooks/mod.ts";
+import { INSIDE } from "../../webhooks/sender/testdata/inside.ts";
+import { InvalidEndpointError } from "../../webhooks/mod.ts";
 import { Receiver } from "./support/receiver.ts";
 import { Site } from "./support/site.ts";
 
@@ -52,7 +52,7 @@ Deno.test("no spelling of the inside is registered, nor delivered to when a row 
 });
 
 Deno.test("over TLS the certificate is verified against the name, at the address that was checked", async () => {
-  const folder = new URL("../../events/webhooks/testdata/tls/", import.meta.url);
+  const folder = new URL("../../webhooks/sender/testdata/tls/", import.meta.url);
   const kept = Deno.env.get("DENO_CERT");
   Deno.env.set("DENO_CERT", fileURLToPath(new URL("ca.pem", folder)));
   try {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { EndpointDisabledError } from "../../events/webhooks/mod.ts";
+import { EndpointDisabledError } from "../../webhooks/mod.ts";
 import { eventually, pause } from "../conformance/eventually.ts";
 import { Receiver } from "./support/receiver.ts";
 import { Site } from "./support/site.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { DEFAULT_WEBHOOK_SETTINGS } from "../../events/webhooks/mod.ts";
+import { DEFAULT_WEBHOOK_SETTINGS } from "../../webhooks/mod.ts";
 import { eventually, pause } from "../conformance/eventually.ts";
 import { Receiver } from "./support/receiver.ts";
 import { Site } from "./support/site.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InvalidOptionError } from "../../mod.ts";
-import { Webhooks } from "../../events/webhooks/mod.ts";
+import { Webhooks } from "../../webhooks/mod.ts";
 import { descendants } from "../programs/program.ts";
 import { Receiver } from "./support/receiver.ts";
 import { Site } from "./support/site.ts";

@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { type RawServer, rawServer, readRequest } from "../../events/webhooks/testdata/raw_server.ts";
+import { type RawServer, rawServer, readRequest } from "../../webhooks/sender/testdata/raw_server.ts";
 import { Site } from "./support/site.ts";
 
-const TLS = new URL("../../events/webhooks/testdata/tls/", import.meta.url);
+const TLS = new URL("../../webhooks/sender/testdata/tls/", import.meta.url);
 const encoder = new TextEncoder();
 
 /** A receiver, and the events that it has got. */

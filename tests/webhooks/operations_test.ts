@@ -1,13 +1,13 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
-import { toBase64 } from "../../events/webhooks/_base64.ts";
+import { toBase64 } from "../../events/signing/base64.ts";
 import {
   type DeliveryFilter,
   EndpointNotFoundError,
   InvalidEndpointError,
   SecretKeyError,
   Webhooks,
-} from "../../events/webhooks/mod.ts";
-import { WebhookVerificationError, WebhookVerifier } from "../../events/webhooks/verify.ts";
+} from "../../webhooks/mod.ts";
+import { WebhookVerificationError, WebhookVerifier } from "../../events/signing/verify.ts";
 import { CompositionError, createRuntime, InvalidOptionError, RuntimeStateError } from "../../mod.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { Receiver } from "./support/receiver.ts";

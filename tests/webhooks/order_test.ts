@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { DeliveryMadeError } from "../../events/webhooks/mod.ts";
-import { orderedFanOut } from "../../events/webhooks/_fan_out_in_order.ts";
+import { DeliveryMadeError } from "../../webhooks/mod.ts";
+import { orderedFanOut } from "../../webhooks/deliveries/fan_out_in_order.ts";
 import { InvalidOptionError, silentLog } from "../../mod.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { Receiver } from "./support/receiver.ts";

@@ -8,7 +8,7 @@ import {
   InvalidEndpointError,
   type OwnerWebhooks,
   Webhooks,
-} from "../../events/webhooks/mod.ts";
+} from "../../webhooks/mod.ts";
 import { Receiver } from "./support/receiver.ts";
 import { Site } from "./support/site.ts";
 

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { DeliveryNotFoundError } from "../../events/webhooks/mod.ts";
+import { DeliveryNotFoundError } from "../../webhooks/mod.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { Receiver } from "./support/receiver.ts";
 import { Site } from "./support/site.ts";

@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { createLog, createMemoryRuntime } from "../../mod.ts";
-import { toBase64 } from "../../events/webhooks/_base64.ts";
-import { Webhooks } from "../../events/webhooks/mod.ts";
-import { WebhookVerifier } from "../../events/webhooks/verify.ts";
+import { toBase64 } from "../../events/signing/base64.ts";
+import { Webhooks } from "../../webhooks/mod.ts";
+import { WebhookVerifier } from "../../events/signing/verify.ts";
 import { pause } from "../conformance/eventually.ts";
 import { Receiver } from "./support/receiver.ts";
 import { SECRET_KEY, Site, type SiteProcess } from "./support/site.ts";

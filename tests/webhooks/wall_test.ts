@@ -1,14 +1,14 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { parseRange, REFUSED_IPV6 } from "../../events/webhooks/_addresses.ts";
-import { deniedHosts } from "../../events/webhooks/_denied.ts";
-import type { PostOutput } from "../../events/webhooks/post.ts";
+import { parseRange, REFUSED_IPV6 } from "../../webhooks/sender/addresses.ts";
+import { deniedHosts } from "../../webhooks/sender/denied.ts";
+import type { PostOutput } from "../../webhooks/sender/post.ts";
 import type { Json } from "../../ports/json.ts";
 import { silentLog } from "../../ports/log.ts";
 import { createExecutor } from "../../workers/executor.ts";
 
-const POST = new URL("../../events/webhooks/post.ts", import.meta.url);
-const TLS = new URL("../../events/webhooks/testdata/tls/", import.meta.url);
+const POST = new URL("../../webhooks/sender/post.ts", import.meta.url);
+const TLS = new URL("../../webhooks/sender/testdata/tls/", import.meta.url);
 
 function executor() {
   const executor = createExecutor({ log: silentLog, threads: 2 });

@@ -1,13 +1,13 @@
 import fc from "../../conformance/fast_check.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { fromBase64, toBase64 } from "../../../events/webhooks/_base64.ts";
-import { KeyRing, SecretKeyError } from "../../../events/webhooks/_key_ring.ts";
-import { retryAfterMs } from "../../../events/webhooks/_retry_after.ts";
-import { parseSecret } from "../../../events/webhooks/_secret.ts";
-import { SecretBox } from "../../../events/webhooks/_secret_box.ts";
-import { createPoster, type PostOutput } from "../../../events/webhooks/post.ts";
-import { hasControlCharacter } from "../../../events/webhooks/testdata/control_characters.ts";
-import { rawServer } from "../../../events/webhooks/testdata/raw_server.ts";
+import { fromBase64, toBase64 } from "../../../events/signing/base64.ts";
+import { KeyRing, SecretKeyError } from "../../../webhooks/endpoints/key_ring.ts";
+import { retryAfterMs } from "../../../webhooks/deliveries/retry_after.ts";
+import { parseSecret } from "../../../events/signing/secret.ts";
+import { SecretBox } from "../../../webhooks/endpoints/secret_box.ts";
+import { createPoster, type PostOutput } from "../../../webhooks/sender/post.ts";
+import { hasControlCharacter } from "../../../webhooks/sender/testdata/control_characters.ts";
+import { rawServer } from "../../../webhooks/sender/testdata/raw_server.ts";
 import { textOf, thrownBy } from "../hostile.ts";
 import type { Property } from "../property.ts";
 

@@ -1,8 +1,8 @@
 import fc from "../../conformance/fast_check.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { generateKeyPair, generateSecret } from "../../../events/webhooks/_secret.ts";
-import { Signer } from "../../../events/webhooks/_signer.ts";
-import { WebhookVerificationError, WebhookVerifier } from "../../../events/webhooks/verify.ts";
+import { generateKeyPair, generateSecret } from "../../../events/signing/secret.ts";
+import { Signer } from "../../../events/signing/signer.ts";
+import { WebhookVerificationError, WebhookVerifier } from "../../../events/signing/verify.ts";
 import { textOf, thrownBy } from "../hostile.ts";
 import type { Property } from "../property.ts";
 

@@ -1,5 +1,5 @@
-import { toBase64 } from "../../../events/webhooks/_base64.ts";
-import { Webhooks, type WebhooksOptions } from "../../../events/webhooks/mod.ts";
+import { toBase64 } from "../../../events/signing/base64.ts";
+import { Webhooks, type WebhooksOptions } from "../../../webhooks/mod.ts";
 import { createLog, createRuntime, type EventType, type PostgresRuntime } from "../../../mod.ts";
 
 /** A key to seal secrets with. */

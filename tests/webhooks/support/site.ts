@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import type { Delivery, EndpointDraft, Webhooks } from "../../../events/webhooks/mod.ts";
+import type { Delivery, EndpointDraft, Webhooks } from "../../../webhooks/mod.ts";
 import type { Json, PostgresRuntime } from "../../../mod.ts";
 import { eventually } from "../../conformance/eventually.ts";
 import { Program } from "../../programs/program.ts";
