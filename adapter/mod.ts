@@ -19,14 +19,14 @@
 export { cronerSchedule } from "../adapters/croner/schedule.ts";
 export { createMemoryStore, MemoryStore, type MemoryStoreOptions } from "../adapters/memory/memory_store.ts";
 export { MemoryTx } from "../adapters/memory/memory_tx.ts";
-export { PostgresDatabase, type PostgresDatabaseOptions } from "../adapters/postgres/database.ts";
+export { PostgresDatabase, type PostgresDatabaseOptions } from "../adapters/postgres/connection/database.ts";
 export {
   createPostgresStore,
   PostgresStore,
   type PostgresStoreOptions,
 } from "../adapters/postgres/postgres_store.ts";
-export type { Bounds } from "../adapters/postgres/session.ts";
-export type { Statements } from "../adapters/postgres/statements.ts";
+export type { Bounds } from "../adapters/postgres/connection/session.ts";
+export type { Statements } from "../adapters/postgres/connection/statements.ts";
 export { DEFAULT_QUEUES } from "../ports/app.ts";
 export { compose, type Composition, type CompositionInput } from "../ports/composition.ts";
 export type { ChannelObserver, ChannelSubscription, Database } from "../ports/database.ts";

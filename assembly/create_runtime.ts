@@ -1,5 +1,5 @@
 import { cronerSchedule } from "../adapters/croner/schedule.ts";
-import { DATABASE_OPTIONS } from "../adapters/postgres/database.ts";
+import { DATABASE_OPTIONS } from "../adapters/postgres/connection/database.ts";
 import { createPostgresStore, type PostgresStoreOptions } from "../adapters/postgres/postgres_store.ts";
 import { OUTBOX } from "../events/_schema.ts";
 import { Outbox, takesPart } from "../events/outbox.ts";

@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import { PostgresDatabase } from "../adapters/postgres/database.ts";
+import { PostgresDatabase } from "../adapters/postgres/connection/database.ts";
 import { type EmbeddedPostgres, startEmbedded } from "../embedded/mod.ts";
 import { type Contestant, CONTESTANTS, nameContains } from "./contestants.ts";
 import { PeerProcess } from "./peer_process.ts";

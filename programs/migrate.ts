@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { printMigration } from "../adapters/postgres/migrate.ts";
+import { printMigration } from "../adapters/postgres/schema/migrate.ts";
 import { createPostgresStore } from "../adapters/postgres/postgres_store.ts";
-import { JOBS_PART, migrationSql } from "../adapters/postgres/schema.ts";
+import { JOBS_PART, migrationSql } from "../adapters/postgres/schema/schema.ts";
 import { OUTBOX } from "../events/_schema.ts";
 import { WEBHOOKS } from "../webhooks/mod.ts";
 import type { PartMigrations } from "../ports/registrar.ts";

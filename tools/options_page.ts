@@ -69,7 +69,7 @@ const SECTIONS: readonly Section[] = [
       },
       {
         title: "`createRuntime`",
-        file: "adapters/postgres/database.ts",
+        file: "adapters/postgres/connection/database.ts",
         name: "PostgresDatabaseOptions",
         also: "A runtime needs a `poolSize` of at least 4.",
       },

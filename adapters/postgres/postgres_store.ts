@@ -44,19 +44,19 @@ import type {
 import type { MigrateOptions, Transaction } from "../../ports/database.ts";
 import type { Tx } from "../../ports/tx.ts";
 import type { StoredUpkeep, UpkeepReport } from "../../ports/upkeep.ts";
-import { findAside } from "./aside.ts";
-import { AWAKE_PAUSE_MS, AwakeMarks } from "./awake.ts";
-import { bringForward } from "./bring_forward.ts";
-import { cancelJob } from "./cancel.ts";
-import { Claimer } from "./claim.ts";
-import { warnOfLimits } from "./connection_limits.ts";
-import { completionOf } from "./completion.ts";
-import { countJobs, depthOf, nextDue } from "./counts.ts";
-import { POOL_SIZE_DEFAULT, PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
-import { declare, pauseQueue, renewKinds, resumeQueue, unworkedQueues } from "./declared.ts";
-import { beat, register, requests } from "./heartbeat.ts";
-import { channelName } from "./identifiers.ts";
-import { IdSequence } from "./id_sequence.ts";
+import { findAside } from "./jobs/aside.ts";
+import { AWAKE_PAUSE_MS, AwakeMarks } from "./wakes/awake.ts";
+import { bringForward } from "./jobs/bring_forward.ts";
+import { cancelJob } from "./jobs/cancel.ts";
+import { Claimer } from "./claims/claim.ts";
+import { warnOfLimits } from "./connection/connection_limits.ts";
+import { completionOf } from "./claims/completion.ts";
+import { countJobs, depthOf, nextDue } from "./inspection/counts.ts";
+import { POOL_SIZE_DEFAULT, PostgresDatabase, type PostgresDatabaseOptions } from "./connection/database.ts";
+import { declare, pauseQueue, renewKinds, resumeQueue, unworkedQueues } from "./jobs/declared.ts";
+import { beat, register, requests } from "./processes/heartbeat.ts";
+import { channelName } from "./connection/identifiers.ts";
+import { IdSequence } from "./schema/id_sequence.ts";
 import {
   eachBatch,
   insertAndWake,
@@ -67,13 +67,13 @@ import {
   RuledKind,
   runIn,
   type RunStatement,
-} from "./insert.ts";
-import { getJob, listJobs, readFinals } from "./inspect.ts";
-import { insertUnique } from "./insert_unique.ts";
-import { lead, resign } from "./leader.ts";
-import { LostClaims } from "./lost_claims.ts";
-import type { NotifyQueue } from "./notify_queue.ts";
-import { PATIENT_LOCK_MS, PatientStatements } from "./patient.ts";
+} from "./jobs/insert.ts";
+import { getJob, listJobs, readFinals } from "./inspection/inspect.ts";
+import { insertUnique } from "./jobs/insert_unique.ts";
+import { lead, resign } from "./processes/leader.ts";
+import { LostClaims } from "./claims/lost_claims.ts";
+import type { NotifyQueue } from "./wakes/notify_queue.ts";
+import { PATIENT_LOCK_MS, PatientStatements } from "./connection/patient.ts";
 import {
   declaredPeriodics,
   duePeriodics,
@@ -83,22 +83,29 @@ import {
   resumePeriodic,
   runPeriodic,
   takeTicks,
-} from "./periodic.ts";
-import { storeProgress } from "./progress.ts";
-import { Purger } from "./purge.ts";
-import { Rescuer } from "./rescue.ts";
-import { retryJob } from "./retry.ts";
-import { JOB_STEPS, JOBS_PART } from "./schema.ts";
-import { settle } from "./settle.ts";
-import { sendSignals, SIGNALS_CHANNEL, subscribeSignals } from "./signals.ts";
-import { type Bounds, DEFAULT_BOUNDS, LIGHT_WRITES, PULSE_BOUNDS, STEADY_PLANS, tighter } from "./session.ts";
+} from "./periodics/periodic.ts";
+import { storeProgress } from "./jobs/progress.ts";
+import { Purger } from "./jobs/purge.ts";
+import { Rescuer } from "./claims/rescue.ts";
+import { retryJob } from "./jobs/retry.ts";
+import { JOB_STEPS, JOBS_PART } from "./schema/schema.ts";
+import { settle } from "./claims/settle.ts";
+import { sendSignals, SIGNALS_CHANNEL, subscribeSignals } from "./wakes/signals.ts";
+import {
+  type Bounds,
+  DEFAULT_BOUNDS,
+  LIGHT_WRITES,
+  PULSE_BOUNDS,
+  STEADY_PLANS,
+  tighter,
+} from "./connection/session.ts";
 import { newShared } from "./shared.ts";
-import { SilentQueues } from "./silent_queues.ts";
-import { StartMarks } from "./start_marks.ts";
-import type { Statements } from "./statements.ts";
-import { heldRelation, isNotifyQueueFull } from "./translate_error.ts";
-import { unregister } from "./unregister.ts";
-import { readUpkeep, reportUpkeep } from "./upkeep.ts";
+import { SilentQueues } from "./wakes/silent_queues.ts";
+import { StartMarks } from "./wakes/start_marks.ts";
+import type { Statements } from "./connection/statements.ts";
+import { heldRelation, isNotifyQueueFull } from "./connection/translate_error.ts";
+import { unregister } from "./processes/unregister.ts";
+import { readUpkeep, reportUpkeep } from "./processes/upkeep.ts";
 
 /** How jobs on PostgreSQL are reached. */
 export interface PostgresStoreOptions extends PostgresDatabaseOptions {

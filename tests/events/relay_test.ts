@@ -9,7 +9,7 @@ import {
   type Subscription,
 } from "../../mod.ts";
 import { eventually, pause } from "../conformance/eventually.ts";
-import { channelName } from "../../adapters/postgres/identifiers.ts";
+import { channelName } from "../../adapters/postgres/connection/identifiers.ts";
 import { connectPostgres } from "../integration/support/connect.ts";
 import { TcpProxy } from "../integration/support/tcp_proxy.ts";
 import { Bus, keeping, placed } from "./support/bus.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { channelName } from "../../adapters/postgres/identifiers.ts";
-import { SIGNALS_CHANNEL } from "../../adapters/postgres/signals.ts";
+import { channelName } from "../../adapters/postgres/connection/identifiers.ts";
+import { SIGNALS_CHANNEL } from "../../adapters/postgres/wakes/signals.ts";
 import { Site } from "./support/site.ts";
 
 Deno.test("the listener's connection is ended: what is enqueued in the gap and after it starts within 3 s", async () => {

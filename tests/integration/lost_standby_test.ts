@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { PostgresDatabase } from "../../adapters/postgres/database.ts";
+import { PostgresDatabase } from "../../adapters/postgres/connection/database.ts";
 import { startEmbedded } from "../../embedded/mod.ts";
 import { DatabaseUnavailableError } from "../../ports/errors.ts";
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { JOB_STEPS } from "../../adapters/postgres/schema.ts";
+import { JOB_STEPS } from "../../adapters/postgres/schema/schema.ts";
 import { Program } from "../programs/program.ts";
 import { withSchemas } from "./support/schemas.ts";
 

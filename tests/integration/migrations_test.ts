@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { PostgresDatabase } from "../../adapters/postgres/database.ts";
+import { PostgresDatabase } from "../../adapters/postgres/connection/database.ts";
 import { createRuntime } from "../../mod.ts";
 import type { MigrationStep } from "../../ports/database.ts";
 import { eventually } from "../conformance/eventually.ts";

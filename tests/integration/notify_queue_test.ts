@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { PostgresDatabase } from "../../adapters/postgres/database.ts";
-import { Listener } from "../../adapters/postgres/listener.ts";
-import { NotifyQueue } from "../../adapters/postgres/notify_queue.ts";
-import { readConnectionUrl } from "../../adapters/postgres/connection_url.ts";
-import { DEFAULT_BOUNDS } from "../../adapters/postgres/session.ts";
+import { PostgresDatabase } from "../../adapters/postgres/connection/database.ts";
+import { Listener } from "../../adapters/postgres/wakes/listener.ts";
+import { NotifyQueue } from "../../adapters/postgres/wakes/notify_queue.ts";
+import { readConnectionUrl } from "../../adapters/postgres/connection/connection_url.ts";
+import { DEFAULT_BOUNDS } from "../../adapters/postgres/connection/session.ts";
 import { startEmbedded } from "../../embedded/mod.ts";
 import { createRuntime } from "../../mod.ts";
 import { DatabaseUnavailableError, sqlStateOf } from "../../ports/errors.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertLess, assertRejects, assertStringIncludes } from "@std/assert";
-import { PostgresDatabase } from "../../adapters/postgres/database.ts";
+import { PostgresDatabase } from "../../adapters/postgres/connection/database.ts";
 import { createPostgresStore } from "../../adapters/postgres/postgres_store.ts";
 import { createLog } from "../../ports/log.ts";
 import { SessionSettingsError, StatementTimeoutError } from "../../ports/errors.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { PostgresDatabase } from "../../adapters/postgres/database.ts";
+import { PostgresDatabase } from "../../adapters/postgres/connection/database.ts";
 import { createRuntime } from "../../mod.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { testDatabaseUrl } from "../support/test_database.ts";

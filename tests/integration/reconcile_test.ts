@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { PostgresDatabase } from "../../adapters/postgres/database.ts";
+import { PostgresDatabase } from "../../adapters/postgres/connection/database.ts";
 import { createRuntime, type PostgresRuntime } from "../../mod.ts";
 import { InvalidOptionError } from "../../ports/errors.ts";
 import { type Log, silentLog } from "../../ports/log.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { PostgresDatabase } from "../../adapters/postgres/database.ts";
+import { PostgresDatabase } from "../../adapters/postgres/connection/database.ts";
 import { createPostgresStore } from "../../adapters/postgres/postgres_store.ts";
-import { JOB_STEPS, JOBS_PART } from "../../adapters/postgres/schema.ts";
+import { JOB_STEPS, JOBS_PART } from "../../adapters/postgres/schema/schema.ts";
 import { createRuntime, silentLog } from "../../mod.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";

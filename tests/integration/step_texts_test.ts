@@ -1,10 +1,10 @@
 /** What a step of a migration does never changes: databases that have made it are as it was. */
 import { assert, assertEquals } from "@std/assert";
-import { JOB_STEPS, JOBS_PART } from "../../adapters/postgres/schema.ts";
+import { JOB_STEPS, JOBS_PART } from "../../adapters/postgres/schema/schema.ts";
 import { OUTBOX } from "../../events/_schema.ts";
 import { WEBHOOKS } from "../../webhooks/mod.ts";
 
-const STEPS = new URL("../../adapters/postgres/steps/", import.meta.url);
+const STEPS = new URL("../../adapters/postgres/schema/steps/", import.meta.url);
 
 /** Digests of `up` and `down`, in the order of the steps. A new step adds one, and no other changes. */
 const MADE: Readonly<Record<string, readonly string[]>> = {

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { channelName } from "../../adapters/postgres/identifiers.ts";
-import { SIGNALS_CHANNEL } from "../../adapters/postgres/signals.ts";
+import { channelName } from "../../adapters/postgres/connection/identifiers.ts";
+import { SIGNALS_CHANNEL } from "../../adapters/postgres/wakes/signals.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { Site } from "./support/site.ts";
 

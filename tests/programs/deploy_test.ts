@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import postgres from "postgres";
-import { PostgresDatabase } from "../../adapters/postgres/database.ts";
-import { JOB_STEPS, JOBS_PART } from "../../adapters/postgres/schema.ts";
+import { PostgresDatabase } from "../../adapters/postgres/connection/database.ts";
+import { JOB_STEPS, JOBS_PART } from "../../adapters/postgres/schema/schema.ts";
 import { createRuntime, type PostgresRuntime } from "../../mod.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";

@@ -1,5 +1,5 @@
 /** Prints whether a connection to the database of its argument is encrypted, or why there is none. */
-import { PostgresDatabase } from "../database.ts";
+import { PostgresDatabase } from "../connection/database.ts";
 
 const database = PostgresDatabase.connect({ url: Deno.args[0]!, poolSize: 1, listen: "off" });
 const text = await database.query("select ssl from pg_stat_ssl where pid = pg_backend_pid()").then(

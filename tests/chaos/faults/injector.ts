@@ -1,4 +1,4 @@
-import { translateError } from "../../../adapters/postgres/translate_error.ts";
+import { translateError } from "../../../adapters/postgres/connection/translate_error.ts";
 import { DatabaseUnavailableError } from "../../../ports/errors.ts";
 import { pause } from "../../conformance/eventually.ts";
 import type { Random } from "../random.ts";

@@ -1,8 +1,8 @@
 import fc from "../../conformance/fast_check.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { printMigration } from "../../../adapters/postgres/migrate.ts";
+import { printMigration } from "../../../adapters/postgres/schema/migrate.ts";
 import { createPostgresStore } from "../../../adapters/postgres/postgres_store.ts";
-import { migrationSql } from "../../../adapters/postgres/schema.ts";
+import { migrationSql } from "../../../adapters/postgres/schema/schema.ts";
 import { OUTBOX } from "../../../events/_schema.ts";
 import {
   captureChanges,

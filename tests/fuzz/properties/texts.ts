@@ -1,7 +1,7 @@
 import fc from "../../conformance/fast_check.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { cronerSchedule } from "../../../adapters/croner/schedule.ts";
-import { packSignals, unpackSignals } from "../../../adapters/postgres/signals.ts";
+import { packSignals, unpackSignals } from "../../../adapters/postgres/wakes/signals.ts";
 import { InvalidOptionError } from "../../../ports/errors.ts";
 import { matchesGlob } from "../../../ports/event_glob.ts";
 import type { Signal } from "../../../ports/store.ts";
