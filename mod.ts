@@ -44,6 +44,7 @@ export {
   InvalidArgsError,
 } from "./ports/args_schema.ts";
 export { type Backoff, DefaultBackoff } from "./ports/backoff.ts";
+export type { CompositionInput } from "./ports/composition.ts";
 export type {
   Database,
   MigrateOptions,
@@ -146,9 +147,9 @@ export type {
   PeriodicEvery,
   PeriodicHandler,
   PeriodicKind,
-  Permissions,
   Queue,
 } from "./ports/kind.ts";
+export type { Permissions } from "./ports/permissions.ts";
 export {
   createLog,
   type Log,

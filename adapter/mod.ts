@@ -26,7 +26,7 @@ export {
   type PostgresStoreOptions,
 } from "../adapters/postgres/postgres_store.ts";
 export type { Bounds } from "../adapters/postgres/connection/session.ts";
-export type { Statements } from "../adapters/postgres/connection/statements.ts";
+export type { Statements } from "../adapters/postgres/sql/statements.ts";
 export { DEFAULT_QUEUES } from "../ports/app.ts";
 export { compose, type Composition, type CompositionInput } from "../ports/composition.ts";
 export type { ChannelObserver, ChannelSubscription, Database } from "../ports/database.ts";
@@ -96,6 +96,7 @@ export {
 } from "../ports/store.ts";
 export type { StoredUpkeep, UpkeepReport, UpkeepRow } from "../ports/upkeep.ts";
 export { UpkeepRecords } from "../runtime/_upkeep.ts";
-export { buildRuntime, type RuntimeOptions } from "../runtime/runtime.ts";
+export { buildRuntime } from "../runtime/runtime.ts";
+export { type RuntimeOptions } from "../runtime/options.ts";
 export { DEFAULT_SETTINGS } from "../runtime/settings.ts";
 export { createExecutor } from "../workers/executor.ts";

@@ -3,10 +3,11 @@ import type { EventId, RecordedEvent } from "../ports/event.ts";
 import type { JobId } from "../ports/job.ts";
 import type { Jobs } from "../ports/jobs.ts";
 import { relayJsonText } from "../ports/json_text.ts";
-import type { TxRow } from "../ports/tx.ts";
-import { jobsOf, planFanout, type Subscribers } from "./_fanout.ts";
-import { type OrderedSubscription, takeInOrder } from "./_in_order.ts";
 import { refusalOf } from "../ports/savepoint.ts";
+import type { TxRow } from "../ports/tx.ts";
+import { jobsOf, planFanout } from "./_fanout.ts";
+import { takeInOrder } from "./_in_order.ts";
+import type { OrderedSubscription, Subscribers } from "./_subscribers.ts";
 
 /** The most events of one batch. */
 const BATCH_MAX = 200;

@@ -1,8 +1,7 @@
-import type { EventId, RecordedEvent, Subscription } from "../ports/event.ts";
-import { matchesGlob } from "../ports/event_glob.ts";
+import type { EventId, RecordedEvent } from "../ports/event.ts";
 import type { JobId } from "../ports/job.ts";
 import type { EnqueueRequest } from "../ports/jobs.ts";
-import type { OrderedSubscription } from "./_in_order.ts";
+import type { Subscribers } from "./_subscribers.ts";
 
 /** What is to be enqueued for a batch of events. */
 export interface FanoutPlan {
@@ -10,32 +9,6 @@ export interface FanoutPlan {
   readonly requests: readonly EnqueueRequest[];
   /** Which of them is whose: by event and subscription the index of the request. */
   readonly shares: readonly { readonly eventId: EventId; readonly requests: ReadonlyMap<string, number> }[];
-}
-
-/** The most types whose subscribers are remembered: triggers may make up any number. */
-const TYPES_MAX = 1000;
-
-/** Knows which subscriptions an event goes to. */
-export class Subscribers {
-  /** Those that take events in order. */
-  readonly ordered: readonly OrderedSubscription[];
-  readonly #all: readonly Subscription[];
-  readonly #byType: Map<string, readonly Subscription[]> = new Map();
-
-  constructor(subscriptions: Iterable<Subscription>) {
-    this.#all = [...subscriptions];
-    this.ordered = this.#all.filter((each): each is OrderedSubscription => each.inOrder !== undefined);
-  }
-
-  /** The subscriptions that one of whose globs matches a type. */
-  of(type: string): readonly Subscription[] {
-    const known = this.#byType.get(type);
-    if (known !== undefined) return known;
-    const found = this.#all.filter((each) => each.types.some((glob) => matchesGlob(glob, type)));
-    if (this.#byType.size >= TYPES_MAX) this.#byType.clear();
-    this.#byType.set(type, found);
-    return found;
-  }
 }
 
 /**

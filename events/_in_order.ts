@@ -1,9 +1,6 @@
 import type { Database, Transaction } from "../ports/database.ts";
-import type { InOrder, RecordedEvent, Subscription } from "../ports/event.ts";
-import type { Subscribers } from "./_fanout.ts";
-
-/** A subscription that takes events in order. */
-export type OrderedSubscription = Subscription & { readonly inOrder: InOrder };
+import type { RecordedEvent } from "../ports/event.ts";
+import type { OrderedSubscription, Subscribers } from "./_subscribers.ts";
 
 /** Begins the key of the lock ("Mill"), before the number of a table: nobody else's, and another one in each schema. */
 const LOCK_CLASS = 0x4d696c6c;

@@ -7,10 +7,10 @@ import type { Upkeep, UpkeepTask } from "../ports/upkeep.ts";
 import { AwakeMark } from "./_awake.ts";
 import { ClaimPosition } from "./_claim_position.ts";
 import { backoffMs } from "./_failures.ts";
-import { Subscribers } from "./_fanout.ts";
 import { Turn } from "./_in_order.ts";
 import { pass, type PassResult } from "./_pass.ts";
 import { OUTBOX_CHANNEL } from "./_schema.ts";
+import { Subscribers } from "./_subscribers.ts";
 import { SubscriptionSet } from "./_subscription_set.ts";
 import type { EventSettings } from "./settings.ts";
 

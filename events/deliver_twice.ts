@@ -4,7 +4,8 @@ import type { JobId } from "../ports/job.ts";
 import type { Jobs } from "../ports/jobs.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import { newEvents } from "./_drafts.ts";
-import { planFanout, Subscribers } from "./_fanout.ts";
+import { planFanout } from "./_fanout.ts";
+import { Subscribers } from "./_subscribers.ts";
 import { recordedNow } from "./memory_recorder.ts";
 
 /** How events are delivered twice. */

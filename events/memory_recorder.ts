@@ -4,7 +4,8 @@ import type { Jobs } from "../ports/jobs.ts";
 import type { Json } from "../ports/json.ts";
 import { checkTx, type Tx } from "../ports/tx.ts";
 import { type NewEvent, newEvent, newEvents } from "./_drafts.ts";
-import { planFanout, Subscribers } from "./_fanout.ts";
+import { planFanout } from "./_fanout.ts";
+import { Subscribers } from "./_subscribers.ts";
 
 /** What a {@linkcode MemoryRecorder} is made of. */
 export interface MemoryRecorderOptions {

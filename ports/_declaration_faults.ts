@@ -1,7 +1,8 @@
 import { keyRuleFaults } from "./_key_rule_faults.ts";
 import { show } from "./_show.ts";
-import type { Kind, Permissions, Queue } from "./kind.ts";
+import type { Kind, Queue } from "./kind.ts";
 import { DELAY_MS_MAX, NAME_LENGTH_MAX, PERIODIC_PREFIX, TIMER_MS_MAX } from "./limits.ts";
+import type { Permissions } from "./permissions.ts";
 import type { PartMigrations, Registrar } from "./registrar.ts";
 import type { Service } from "./runtime.ts";
 

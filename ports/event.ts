@@ -2,7 +2,7 @@ import type { Backoff } from "./backoff.ts";
 import type { JobContext } from "./handler.ts";
 import type { Json, JsonInput } from "./json.ts";
 import type { DebounceRule, UniqueRule } from "./key_rule.ts";
-import type { Permissions } from "./kind.ts";
+import type { Permissions } from "./permissions.ts";
 import type { Tx } from "./tx.ts";
 
 /** The id of a recorded event: a UUID whose first digits are its time, so that newer ones sort last. */

@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { printMigration } from "../adapters/postgres/schema/migrate.ts";
 import { createPostgresStore } from "../adapters/postgres/postgres_store.ts";
+import { printMigration } from "../adapters/postgres/schema/migrate.ts";
 import { JOBS_PART, migrationSql } from "../adapters/postgres/schema/schema.ts";
 import { OUTBOX } from "../events/_schema.ts";
-import { WEBHOOKS } from "../webhooks/mod.ts";
 import type { PartMigrations } from "../ports/registrar.ts";
+import { WEBHOOKS } from "../webhooks/mod.ts";
 import { type Arguments, integerOption, parseArguments, UsageError } from "./arguments.ts";
 import { EMBEDDED_FLAG, EMBEDDED_HELP, programDatabase } from "./database.ts";
 import { programLog, writeError, writeOut } from "./output.ts";

@@ -1,4 +1,4 @@
-import { checkSchemaName } from "../adapters/postgres/connection/identifiers.ts";
+import { checkSchemaName } from "../adapters/postgres/sql/identifiers.ts";
 import { InvalidOptionError } from "../ports/errors.ts";
 import { type Arguments, UsageError } from "./arguments.ts";
 

@@ -1,14 +1,11 @@
 import { compose, type Composition, type CompositionInput } from "../ports/composition.ts";
 import { errorText } from "../ports/error_text.ts";
 import { CompositionError, InvalidOptionError, UndeclaredQueueError } from "../ports/errors.ts";
-import { keyRuleOf } from "../ports/key_rule.ts";
 import { checkKeys } from "../ports/known_keys.ts";
-import { PERIODIC_PREFIX } from "../ports/limits.ts";
 import { checkLog } from "../ports/log.ts";
 import type { Schedule } from "../ports/schedule.ts";
-import type { Declared } from "../ports/store.ts";
 import { checkText } from "../ports/text.ts";
-import type { RuntimeOptions } from "./runtime.ts";
+import type { RuntimeOptions } from "./options.ts";
 import { resolveSettings, type Settings } from "./settings.ts";
 
 /** What is checked before anything is built of it. */
@@ -84,19 +81,6 @@ function attempt<T>(make: () => T): { readonly ok: true; readonly value: T } | F
   } catch (error) {
     return { ok: false, error };
   }
-}
-
-/** What others may enqueue beside the runtime. */
-export function declaredOf(composition: Composition): Declared {
-  const kinds = [...composition.kinds.values()].filter(({ name }) => !name.startsWith(PERIODIC_PREFIX));
-  return {
-    kinds: kinds.map((kind) => {
-      const { name, queue, maxAttempts } = kind;
-      const rule = keyRuleOf(kind);
-      return { name, queue, maxAttempts, ...(rule === null ? {} : { rule }) };
-    }),
-    queues: [...composition.queues.keys()],
-  };
 }
 
 /** Which queues this process works. */

@@ -1,4 +1,4 @@
-import type { Composition, CompositionInput } from "../ports/composition.ts";
+import type { Composition } from "../ports/composition.ts";
 import { errorText } from "../ports/error_text.ts";
 import {
   CompositionError,
@@ -14,50 +14,27 @@ import type { JsonInput } from "../ports/json.ts";
 import { guardLog, type Log, silentLog } from "../ports/log.ts";
 import { declaredPeriodic } from "../ports/periodic_job.ts";
 import type { Runtime, Service, WaitOptions, WaitResult } from "../ports/runtime.ts";
-import type { Schedule } from "../ports/schedule.ts";
 import type { Inserted, NewJob, Signal, SignalSubscription, Store } from "../ports/store.ts";
 import { checkText } from "../ports/text.ts";
 import type { Tx } from "../ports/tx.ts";
 import { waitMs, waitSignal } from "../ports/waiting.ts";
-import { checkedOptions, checkRuntimeOptions, declaredOf, workedQueues } from "./_checked_options.ts";
+import { checkedOptions, checkRuntimeOptions, workedQueues } from "./_checked_options.ts";
+import { declaredOf } from "./_declared_of.ts";
 import { Gatherer } from "./_gatherer.ts";
 import { JobsInTransaction } from "./_jobs.ts";
 import { overviewOf } from "./_overview.ts";
 import { Periodics } from "./_periodics.ts";
 import { Processing } from "./_processing.ts";
 import { checkJobId, checkJobIds, depthFilter, listFilter, newJob, newJobs, requestOf } from "./_requests.ts";
+import { warnOfShortRetention } from "./_short_retention.ts";
 import { Signaller } from "./_signaller.ts";
 import { StopDeadline } from "./_stop_deadline.ts";
+import { TickTaker } from "./_tick_taker.ts";
 import { UpkeepRecords } from "./_upkeep.ts";
 import { Waiters } from "./_waiters.ts";
-import { TickTaker } from "./_tick_taker.ts";
 import { within } from "./_within.ts";
+import type { RuntimeOptions } from "./options.ts";
 import type { Settings } from "./settings.ts";
-import { warnOfShortRetention } from "./_short_retention.ts";
-
-/** What a runtime is built of. */
-export interface RuntimeOptions extends CompositionInput {
-  /** Keeps the jobs. */
-  readonly store: Store;
-  /** Runs the handlers. */
-  readonly executor: Executor;
-  /** Knows cron expressions. */
-  readonly schedule: Schedule;
-  /** What works beside the jobs. Default nothing. */
-  readonly services?: readonly Service[];
-  /** Works only these queues. Default all that are declared. */
-  readonly work?: readonly string[];
-  /** Times and sizes. */
-  readonly settings?: Partial<Settings>;
-  /** For people, in logs and on the record of processes: host and process id. Default `runtime`. */
-  readonly name?: string;
-  /** Default: silent. */
-  readonly log?: Log;
-  /** Where the upkeep of the services is recorded, beside its own. Default one of its own. */
-  readonly upkeep?: UpkeepRecords;
-  /** Called for each thread that could not be ended: this process should soon be replaced. */
-  readonly onThreadLost?: (thread: LostThread) => void;
-}
 
 /** A runtime with what a program wants to know beside the port. */
 export interface WorkingRuntime extends Runtime {

@@ -30,7 +30,7 @@ const SECTIONS: readonly Section[] = [
       { title: "`unique` of a kind or a subscription", file: "ports/key_rule.ts", name: "UniqueRule" },
       { title: "`debounce` of a kind or a subscription", file: "ports/key_rule.ts", name: "DebounceRule" },
       { title: "`beside` of a kind", file: "ports/kind.ts", name: "Beside" },
-      { title: "`permissions` of a kind", file: "ports/kind.ts", name: "Permissions" },
+      { title: "`permissions` of a kind", file: "ports/permissions.ts", name: "Permissions" },
       { title: "A queue", file: "ports/kind.ts", name: "Queue" },
       { title: "A periodic", file: "ports/kind.ts", name: "PeriodicBase" },
       { title: "A periodic with a period", file: "ports/kind.ts", name: "PeriodicEvery" },

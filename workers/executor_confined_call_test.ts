@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
-import type { Permissions } from "../ports/kind.ts";
+import type { Permissions } from "../ports/permissions.ts";
 import { fixture, HANDLERS } from "./testdata/executor_fixture.ts";
 import { forgetInLock } from "./testdata/forget_in_lock.ts";
 import { until } from "./testdata/until.ts";

@@ -1,3 +1,4 @@
+import type { MigrateOptions, Transaction } from "../../ports/database.ts";
 import {
   InvalidOptionError,
   PoolTooSmallError,
@@ -41,39 +42,48 @@ import type {
   StoredPeriodics,
   TakenTick,
 } from "../../ports/store.ts";
-import type { MigrateOptions, Transaction } from "../../ports/database.ts";
 import type { Tx } from "../../ports/tx.ts";
 import type { StoredUpkeep, UpkeepReport } from "../../ports/upkeep.ts";
-import { findAside } from "./jobs/aside.ts";
-import { AWAKE_PAUSE_MS, AwakeMarks } from "./wakes/awake.ts";
-import { bringForward } from "./jobs/bring_forward.ts";
-import { cancelJob } from "./jobs/cancel.ts";
 import { Claimer } from "./claims/claim.ts";
-import { warnOfLimits } from "./connection/connection_limits.ts";
 import { completionOf } from "./claims/completion.ts";
-import { countJobs, depthOf, nextDue } from "./inspection/counts.ts";
+import { LostClaims } from "./claims/lost_claims.ts";
+import { settle } from "./claims/settle.ts";
+import { StartMarks } from "./claims/start_marks.ts";
+import { warnOfLimits } from "./connection/connection_limits.ts";
 import { POOL_SIZE_DEFAULT, PostgresDatabase, type PostgresDatabaseOptions } from "./connection/database.ts";
+import type { NotifyQueue } from "./connection/notify_queue.ts";
+import { PATIENT_LOCK_MS, PatientStatements } from "./connection/patient.ts";
+import {
+  type Bounds,
+  DEFAULT_BOUNDS,
+  LIGHT_WRITES,
+  PULSE_BOUNDS,
+  STEADY_PLANS,
+  tighter,
+} from "./connection/session.ts";
+import { newShared } from "./connection/shared.ts";
+import { heldRelation, isNotifyQueueFull } from "./connection/translate_error.ts";
+import { countJobs, depthOf, nextDue } from "./inspection/counts.ts";
+import { getJob, listJobs, readFinals } from "./inspection/inspect.ts";
+import { findAside } from "./jobs/aside.ts";
 import { declare, pauseQueue, renewKinds, resumeQueue, unworkedQueues } from "./jobs/declared.ts";
-import { beat, register, requests } from "./processes/heartbeat.ts";
-import { channelName } from "./connection/identifiers.ts";
-import { IdSequence } from "./schema/id_sequence.ts";
+import { IdSequence } from "./jobs/id_sequence.ts";
 import {
   eachBatch,
   insertAndWake,
   insertJobs,
   insertJobsIn,
-  type InsertTarget,
   jobBatches,
   RuledKind,
   runIn,
-  type RunStatement,
 } from "./jobs/insert.ts";
-import { getJob, listJobs, readFinals } from "./inspection/inspect.ts";
+import type { InsertTarget } from "./jobs/insert_columns.ts";
 import { insertUnique } from "./jobs/insert_unique.ts";
-import { lead, resign } from "./processes/leader.ts";
-import { LostClaims } from "./claims/lost_claims.ts";
-import type { NotifyQueue } from "./wakes/notify_queue.ts";
-import { PATIENT_LOCK_MS, PatientStatements } from "./connection/patient.ts";
+import { storeProgress } from "./jobs/progress.ts";
+import { Purger } from "./jobs/purge.ts";
+import { bringForward } from "./operations/bring_forward.ts";
+import { cancelJob } from "./operations/cancel.ts";
+import { retryJob } from "./operations/retry.ts";
 import {
   declaredPeriodics,
   duePeriodics,
@@ -84,28 +94,17 @@ import {
   runPeriodic,
   takeTicks,
 } from "./periodics/periodic.ts";
-import { storeProgress } from "./jobs/progress.ts";
-import { Purger } from "./jobs/purge.ts";
-import { Rescuer } from "./claims/rescue.ts";
-import { retryJob } from "./jobs/retry.ts";
-import { JOB_STEPS, JOBS_PART } from "./schema/schema.ts";
-import { settle } from "./claims/settle.ts";
-import { sendSignals, SIGNALS_CHANNEL, subscribeSignals } from "./wakes/signals.ts";
-import {
-  type Bounds,
-  DEFAULT_BOUNDS,
-  LIGHT_WRITES,
-  PULSE_BOUNDS,
-  STEADY_PLANS,
-  tighter,
-} from "./connection/session.ts";
-import { newShared } from "./shared.ts";
-import { SilentQueues } from "./wakes/silent_queues.ts";
-import { StartMarks } from "./wakes/start_marks.ts";
-import type { Statements } from "./connection/statements.ts";
-import { heldRelation, isNotifyQueueFull } from "./connection/translate_error.ts";
+import { beat, register, requests } from "./processes/heartbeat.ts";
+import { lead, resign } from "./processes/leader.ts";
+import { Rescuer } from "./processes/rescue.ts";
 import { unregister } from "./processes/unregister.ts";
 import { readUpkeep, reportUpkeep } from "./processes/upkeep.ts";
+import { JOB_STEPS, JOBS_PART } from "./schema/schema.ts";
+import { channelName } from "./sql/identifiers.ts";
+import type { RunStatement, Statements } from "./sql/statements.ts";
+import { AWAKE_PAUSE_MS, AwakeMarks } from "./wakes/awake.ts";
+import { sendSignals, SIGNALS_CHANNEL, subscribeSignals } from "./wakes/signals.ts";
+import { SilentQueues } from "./wakes/silent_queues.ts";
 
 /** How jobs on PostgreSQL are reached. */
 export interface PostgresStoreOptions extends PostgresDatabaseOptions {

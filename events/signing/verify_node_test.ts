@@ -8,7 +8,7 @@ const hasNode = await new Deno.Command("node", { args: ["--version"], stdout: "n
 /** A receiver of node:http, as one without web-standard requests would write it. */
 const RECEIVER = `
 import { createServer } from "node:http";
-import { WebhookVerifier } from "../webhooks/verify.mjs";
+import { WebhookVerifier } from "./verify.mjs";
 const verifier = new WebhookVerifier(process.argv.slice(2));
 createServer(async (request, response) => {
   const chunks = [];

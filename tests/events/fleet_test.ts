@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { channelName } from "../../adapters/postgres/connection/identifiers.ts";
+import { channelName } from "../../adapters/postgres/sql/identifiers.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { Program } from "../programs/program.ts";
 import { Bus } from "./support/bus.ts";

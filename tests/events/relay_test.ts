@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { channelName } from "../../adapters/postgres/sql/identifiers.ts";
 import {
   captureChanges,
   EventNotFoundError,
@@ -9,7 +10,6 @@ import {
   type Subscription,
 } from "../../mod.ts";
 import { eventually, pause } from "../conformance/eventually.ts";
-import { channelName } from "../../adapters/postgres/connection/identifiers.ts";
 import { connectPostgres } from "../integration/support/connect.ts";
 import { TcpProxy } from "../integration/support/tcp_proxy.ts";
 import { Bus, keeping, placed } from "./support/bus.ts";

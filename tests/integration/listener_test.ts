@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertLess } from "@std/assert";
-import { channelName } from "../../adapters/postgres/connection/identifiers.ts";
+import { channelName } from "../../adapters/postgres/sql/identifiers.ts";
 import { SIGNALS_CHANNEL } from "../../adapters/postgres/wakes/signals.ts";
 import { Site } from "./support/site.ts";
 

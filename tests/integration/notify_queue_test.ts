@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { PostgresDatabase } from "../../adapters/postgres/connection/database.ts";
-import { Listener } from "../../adapters/postgres/wakes/listener.ts";
-import { NotifyQueue } from "../../adapters/postgres/wakes/notify_queue.ts";
 import { readConnectionUrl } from "../../adapters/postgres/connection/connection_url.ts";
+import { PostgresDatabase } from "../../adapters/postgres/connection/database.ts";
+import { Listener } from "../../adapters/postgres/connection/listener.ts";
+import { NotifyQueue } from "../../adapters/postgres/connection/notify_queue.ts";
 import { DEFAULT_BOUNDS } from "../../adapters/postgres/connection/session.ts";
 import { startEmbedded } from "../../embedded/mod.ts";
 import { createRuntime } from "../../mod.ts";

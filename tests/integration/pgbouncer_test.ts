@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertLess, assertRejects, assertStringIncludes } from "@std/assert";
 import { PostgresDatabase } from "../../adapters/postgres/connection/database.ts";
 import { createPostgresStore } from "../../adapters/postgres/postgres_store.ts";
-import { createLog } from "../../ports/log.ts";
 import { SessionSettingsError, StatementTimeoutError } from "../../ports/errors.ts";
+import { createLog } from "../../ports/log.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 import { TestRole } from "../support/test_role.ts";
 import { connectPostgres } from "./support/connect.ts";

@@ -1,9 +1,9 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { PostgresDatabase } from "../../adapters/postgres/connection/database.ts";
 import { createRuntime } from "../../mod.ts";
+import { PROTOCOL } from "../../ports/protocol.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { testDatabaseUrl } from "../support/test_database.ts";
-import { PROTOCOL } from "../../ports/protocol.ts";
 import { runtimeOptions } from "./programs/composition.ts";
 import { Site } from "./support/site.ts";
 

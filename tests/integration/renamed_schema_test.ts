@@ -1,6 +1,6 @@
 /** A schema whose name is not the one that its functions were made for. */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { channelName } from "../../adapters/postgres/connection/identifiers.ts";
+import { channelName } from "../../adapters/postgres/sql/identifiers.ts";
 import {
   captureChanges,
   createLog,

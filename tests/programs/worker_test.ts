@@ -7,7 +7,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import postgres from "postgres";
-import { migrationLockKey } from "../../adapters/postgres/connection/identifiers.ts";
+import { migrationLockKey } from "../../adapters/postgres/sql/identifiers.ts";
 import { WORKER_ARGUMENTS } from "../../programs/worker_arguments.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 import { gone, Program, residentBytes } from "./program.ts";

@@ -1,9 +1,8 @@
 import type { Transaction } from "../../ports/database.ts";
 import { errorText } from "../../ports/error_text.ts";
 import type { EventHandler, EventId } from "../../ports/event.ts";
+import { inHalves, isOutage } from "../../ports/in_halves.ts";
 import type { Parts } from "../../ports/registrar.ts";
-import { inHalves } from "../../ports/in_halves.ts";
-import { isOutage } from "../../ports/in_halves.ts";
 import { asksFor } from "./asks_for.ts";
 import { insertMessages, queueDeliveries } from "./queue_deliveries.ts";
 

@@ -1,10 +1,9 @@
 import type { Database } from "../../ports/database.ts";
 import { errorText } from "../../ports/error_text.ts";
 import type { Handler } from "../../ports/handler.ts";
+import { inHalves, isOutage } from "../../ports/in_halves.ts";
 import type { Inspector } from "../../ports/inspector.ts";
 import { isFinal, type JobId } from "../../ports/job.ts";
-import { inHalves } from "../../ports/in_halves.ts";
-import { isOutage } from "../../ports/in_halves.ts";
 import { TEST_REPLAY } from "./test_message.ts";
 
 /** The name of the periodic that ends deliveries whose job has ended without them. */

@@ -2,13 +2,13 @@ import { errorText } from "../../ports/error_text.ts";
 import { CompositionError, InvalidOptionError } from "../../ports/errors.ts";
 import type { JobContext } from "../../ports/handler.ts";
 import type { Json } from "../../ports/json.ts";
-import type { Permissions } from "../../ports/kind.ts";
 import type { Log } from "../../ports/log.ts";
+import type { Permissions } from "../../ports/permissions.ts";
 import type { Parts } from "../../ports/registrar.ts";
 import type { Service } from "../../ports/runtime.ts";
+import { CALL_EXTRA_MS } from "../settings.ts";
 import type { EgressGuard } from "./guard.ts";
 import type { Poster, PostInput, PostOutput } from "./poster.ts";
-import { CALL_EXTRA_MS } from "../settings.ts";
 
 /** Where requests are made: in a host process, or in this process itself. */
 export type Isolation = "process" | "none";

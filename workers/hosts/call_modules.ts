@@ -1,7 +1,6 @@
 import { CallNotAllowedError, InvalidOptionError } from "../../ports/errors.ts";
 import type { AttemptOutcome } from "../../ports/executor.ts";
 import type { Json } from "../../ports/json.ts";
-import type { Permissions } from "../../ports/kind.ts";
 import { checkKeys } from "../../ports/known_keys.ts";
 import { DELAY_MS_MAX } from "../../ports/limits.ts";
 import { moduleSpecifier } from "../module_specifier.ts";
@@ -9,18 +8,9 @@ import type { CallRequest, Work } from "../work.ts";
 import { callPermissions } from "./call_permissions.ts";
 import { callWork } from "./call_work.ts";
 import { callableModule } from "./called_module.ts";
+import type { Caller } from "./caller.ts";
 import type { Confinement } from "./host_group.ts";
 import type { HostPool } from "./host_pool.ts";
-
-/** Who calls a module. */
-export interface Caller {
-  /** The kind whose handler module calls; null for code of this process: a function, or a part. */
-  readonly kind: string | null;
-  /** Its module; null for code of this process. */
-  readonly module: string | null;
-  /** What it may do; everything when undefined. */
-  readonly permissions: Permissions | undefined;
-}
 
 const CALL_TIMEOUT_MS = 30_000;
 const SHOWN_LENGTH_MAX = 200;

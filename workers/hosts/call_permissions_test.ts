@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InvalidOptionError } from "../../ports/errors.ts";
-import type { Permissions } from "../../ports/kind.ts";
+import type { Permissions } from "../../ports/permissions.ts";
 import { callPermissions } from "./call_permissions.ts";
 
 const beyond = (asked: unknown, caller: Permissions | undefined) => callPermissions(asked, caller).beyond;

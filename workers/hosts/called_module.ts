@@ -1,6 +1,6 @@
 import { realpath } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import type { Permissions } from "../../ports/kind.ts";
+import type { Permissions } from "../../ports/permissions.ts";
 import { isWithin } from "./call_permissions.ts";
 import type { ModuleCode } from "./module_code.ts";
 

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
-import type { Permissions } from "../../ports/kind.ts";
+import type { Permissions } from "../../ports/permissions.ts";
 import { moduleSpecifier } from "../module_specifier.ts";
 import { callableModule } from "./called_module.ts";
 

@@ -4,7 +4,7 @@ import { errorAsJson } from "../error_transfer.ts";
 import type { JobOrder } from "../jobs/job_order.ts";
 import { StatementsOfOrders } from "../jobs/statements_of_orders.ts";
 import type { CallRequest } from "../work.ts";
-import type { HostTask } from "./host_process.ts";
+import type { HostTask } from "./host_task.ts";
 import { CALLS_AT_ONCE_MAX, type HostCommand } from "./protocol.ts";
 
 /** What is done for the calls and orders of a host process. */

@@ -1,4 +1,4 @@
-import type { Permissions } from "../../ports/kind.ts";
+import type { Permissions } from "../../ports/permissions.ts";
 import type { HostProcess } from "./host_process.ts";
 
 /**

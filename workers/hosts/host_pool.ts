@@ -3,23 +3,17 @@ import type { Json } from "../../ports/json.ts";
 import type { Completion } from "../../ports/store.ts";
 import type { Tx } from "../../ports/tx.ts";
 import { describeError } from "../describe_error.ts";
-import { type AbortCause, timedOut } from "../outcome.ts";
 import { checkAllowed, type JobOrder } from "../jobs/job_order.ts";
+import { type AbortCause, timedOut } from "../outcome.ts";
 import { Sweep } from "../sweep.ts";
 import { RestartLimit } from "../threads/restart_limit.ts";
 import type { CallRequest, JobName, Work, WorkObserver, WorkSurroundings } from "../work.ts";
-import type { Caller } from "./call_modules.ts";
+import type { Caller } from "./caller.ts";
 import { findConfigFile } from "./config_file.ts";
 import { type Confinement, type Group, type Line, newGroup, type Realm, realmName } from "./host_group.ts";
 import { HostLines, YIELD_MS } from "./host_lines.ts";
-import {
-  HOST_MAIN,
-  type HostDeath,
-  HostProcess,
-  type HostTask,
-  type Loaded,
-  THREAD_MAIN,
-} from "./host_process.ts";
+import { HOST_MAIN, type HostDeath, HostProcess, type Loaded, THREAD_MAIN } from "./host_process.ts";
+import type { HostTask } from "./host_task.ts";
 import { type ModuleCode, ModuleCodeFinder, NO_CODE } from "./module_code.ts";
 import { outcomeOfDeath } from "./outcome_of_death.ts";
 import { environment, permissionFlags } from "./permission_flags.ts";

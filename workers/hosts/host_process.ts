@@ -6,13 +6,14 @@ import type { Tx } from "../../ports/tx.ts";
 import { boundedFields, cutText, fieldsLength, LINE_MAX, LOG_TEXT_MAX } from "../bounds.ts";
 import { describeError, keepableText } from "../describe_error.ts";
 import type { JobOrder } from "../jobs/job_order.ts";
-import { OutputLimit } from "../output_limit.ts";
 import type { AbortCause } from "../outcome.ts";
+import { OutputLimit } from "../output_limit.ts";
 import { UNSTABLE_FLAGS } from "../unstable_flags.ts";
-import type { CallRequest, JobName, Work, WorkObserver, WorkSurroundings } from "../work.ts";
+import type { CallRequest, JobName, WorkSurroundings } from "../work.ts";
 import { CallsOfHost } from "./calls_of_host.ts";
 import { encodeFrames, type LineBounds, readLines } from "./frames.ts";
 import { FRAME_BYTES_MAX, hostReport, takenOutcome } from "./host_report.ts";
+import type { HostTask } from "./host_task.ts";
 import { PacedReader } from "./paced_reader.ts";
 import type { HostCommand, HostReport, HostSetup } from "./protocol.ts";
 
@@ -33,16 +34,6 @@ export interface HostStart {
   readonly kind: string;
   /** What its handlers do beside ending. */
   readonly surroundings: Omit<WorkSurroundings, "call" | "jobs">;
-}
-
-/** One attempt in a host process. */
-export interface HostTask {
-  /** Unique among the host processes of an executor. */
-  readonly key: number;
-  /** The work. */
-  readonly work: Work;
-  /** Told of it. */
-  readonly observer: WorkObserver;
 }
 
 /** What became of loading a module. */

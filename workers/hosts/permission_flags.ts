@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { InvalidOptionError } from "../../ports/errors.ts";
-import type { Permissions } from "../../ports/kind.ts";
+import type { Permissions } from "../../ports/permissions.ts";
 import type { ModuleCode } from "./module_code.ts";
 
 /** What a process needs beside its permissions. */

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertFalse, assertStringIncludes, assertThrows } from "@std/assert";
 import { InvalidOptionError } from "../../ports/errors.ts";
-import type { Permissions } from "../../ports/kind.ts";
+import type { Permissions } from "../../ports/permissions.ts";
 import { environment, type Needs, permissionFlags } from "./permission_flags.ts";
 
 const CODE: Needs = {

@@ -3,9 +3,9 @@ import { instantText } from "../../ports/instant.ts";
 import type { CancelResult, EnqueueOptions, EnqueueRequest, Jobs, Offered } from "../../ports/jobs.ts";
 import type { Json, JsonInput } from "../../ports/json.ts";
 import { parseJsonText, toJsonText } from "../../ports/json_text.ts";
-import type { Permissions } from "../../ports/kind.ts";
 import { checkKeys } from "../../ports/known_keys.ts";
 import { ARGS_BYTES_MAX } from "../../ports/limits.ts";
+import type { Permissions } from "../../ports/permissions.ts";
 import type { Tx } from "../../ports/tx.ts";
 
 /**

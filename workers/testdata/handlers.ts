@@ -8,7 +8,7 @@ import {
 import { discard, type Handler, type JobContext, snooze } from "../../ports/handler.ts";
 import type { EnqueueRequest } from "../../ports/jobs.ts";
 import type { Json } from "../../ports/json.ts";
-import type { Permissions } from "../../ports/kind.ts";
+import type { Permissions } from "../../ports/permissions.ts";
 
 const NESTED = "data:text/javascript,self.postMessage(1)";
 

@@ -3,6 +3,8 @@ import type { Log } from "../../../ports/log.ts";
 import { isRefusal } from "../../../ports/outage.ts";
 import type { Aside, Claimed, ClaimRequest } from "../../../ports/store.ts";
 import type { TxParam, TxRow } from "../../../ports/tx.ts";
+import { arrayLiteral } from "../sql/sql_text.ts";
+import type { Statements } from "../sql/statements.ts";
 import type { AwakeMarks } from "../wakes/awake.ts";
 import { AsidePositions, type AsideScan } from "./aside_positions.ts";
 import { ClaimPositions, type Placed, type Position, type Scan } from "./claim_positions.ts";
@@ -18,9 +20,7 @@ import {
 import { lookBehind } from "./look_behind.ts";
 import type { LostClaims } from "./lost_claims.ts";
 import { type DueJob, RefusedClaims } from "./refused_claims.ts";
-import { arrayLiteral } from "../connection/sql_text.ts";
-import type { StartMarks } from "../wakes/start_marks.ts";
-import type { Statements } from "../connection/statements.ts";
+import type { StartMarks } from "./start_marks.ts";
 
 /** How long one claim looks for what is refused, in ms: what it has claimed meanwhile is waited for. The next one goes on. */
 const NARROW_MS = 500;

@@ -1,5 +1,5 @@
-import { GIVEN_UP } from "./rescue.ts";
-import { placeSql } from "../connection/sql_text.ts";
+import { GIVEN_UP } from "../processes/rescue.ts";
+import { placeSql } from "../sql/sql_text.ts";
 
 /**
  * The due jobs of one priority behind a position, oldest first. The order and the row comparison are those of the

@@ -1,6 +1,6 @@
+import { placeSql } from "../sql/sql_text.ts";
+import type { Statements } from "../sql/statements.ts";
 import type { Look, Placed } from "./claim_positions.ts";
-import { placeSql } from "../connection/sql_text.ts";
-import type { Statements } from "../connection/statements.ts";
 
 /** The first job of one priority that could be claimed up to a position. One that is being claimed is not meant. */
 function branch(priority: number, at: string, id: string, except: string): string {

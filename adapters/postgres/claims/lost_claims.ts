@@ -6,9 +6,9 @@ import type { Log } from "../../../ports/log.ts";
 import { isRefusal } from "../../../ports/outage.ts";
 import type { Claimed, RunRef } from "../../../ports/store.ts";
 import { endJobs } from "../jobs/history.ts";
-import { arrayLiteral, refColumns } from "../connection/sql_text.ts";
-import type { Statements } from "../connection/statements.ts";
 import { makeWaySql, supersededErrors } from "../jobs/superseded.ts";
+import { arrayLiteral, refColumns } from "../sql/sql_text.ts";
+import type { Statements } from "../sql/statements.ts";
 
 /** What was told to this process. */
 const KNOWN = `

@@ -3,7 +3,7 @@ import { sqlStateOf } from "../../../ports/errors.ts";
 import type { JobId } from "../../../ports/job.ts";
 import { LineAllowance } from "../../../ports/line_allowance.ts";
 import type { Log } from "../../../ports/log.ts";
-import { arrayLiteral } from "../connection/sql_text.ts";
+import { arrayLiteral } from "../sql/sql_text.ts";
 
 /** The first and the longest pause before the claim of a refused job is tried again, in ms; in between it doubles. */
 const PAUSE_MS_MIN = 1000;

@@ -5,8 +5,8 @@ import { ASIDE_SQL } from "../jobs/aside.ts";
 import { errorText } from "../jobs/error_text.ts";
 import { endFreshJobs, endJobs, withError } from "../jobs/history.ts";
 import { makeWaySql, supersededErrors } from "../jobs/superseded.ts";
-import { arrayLiteral, refColumns } from "../connection/sql_text.ts";
-import type { Statements } from "../connection/statements.ts";
+import { arrayLiteral, refColumns } from "../sql/sql_text.ts";
+import type { Statements } from "../sql/statements.ts";
 
 /**
  * Finds and locks the jobs of the given runs, one by one through the primary key: `offset 0` keeps the planner from

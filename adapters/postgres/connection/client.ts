@@ -1,9 +1,9 @@
 import { connect, type Socket } from "node:net";
-import postgres from "./driver.ts";
 import { DatabaseUnavailableError } from "../../../ports/errors.ts";
 import type { TxParam, TxRow } from "../../../ports/tx.ts";
 import type { ConnectionUrl } from "./connection_url.ts";
 import type { Contact } from "./contact.ts";
+import postgres from "./driver.ts";
 import { boundParameters, type Bounds, RELIED_ON } from "./session.ts";
 import { isReadOnly, isRefusedBySession, sickness, translateError } from "./translate_error.ts";
 

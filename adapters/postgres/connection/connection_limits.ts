@@ -1,5 +1,5 @@
 import type { Log } from "../../../ports/log.ts";
-import type { Statements } from "./statements.ts";
+import type { Statements } from "../sql/statements.ts";
 
 /** Superusers may always connect, but for what the server as a whole has. Below zero there is no limit. */
 const READ = `

@@ -1,8 +1,8 @@
 import { assertEquals, assertLessOrEqual, assertMatch, assertRejects } from "@std/assert";
 import { DatabaseUnavailableError } from "../../../ports/errors.ts";
 import type { LogFields } from "../../../ports/log.ts";
-import { PostgresDatabase } from "./database.ts";
 import { databaseUrl, gate, withStore } from "../fixture_test.ts";
+import { PostgresDatabase } from "./database.ts";
 
 /** A role of the server that may have so many connections. */
 async function withRole(

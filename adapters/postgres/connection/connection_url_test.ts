@@ -1,8 +1,8 @@
 import { assertEquals, assertFalse, assertStringIncludes, assertThrows } from "@std/assert";
 import { InvalidOptionError } from "../../../ports/errors.ts";
+import { databaseUrl } from "../fixture_test.ts";
 import { type ConnectionUrl, readConnectionUrl } from "./connection_url.ts";
 import { PostgresDatabase } from "./database.ts";
-import { databaseUrl } from "../fixture_test.ts";
 
 const BARE = "postgres://app:s3cret@db.example:5433/shop";
 

@@ -13,13 +13,15 @@ import { checkKeys } from "../../../ports/known_keys.ts";
 import { checkLog, type Log, silentLog } from "../../../ports/log.ts";
 import { checkText } from "../../../ports/text.ts";
 import type { TxParam, TxRow } from "../../../ports/tx.ts";
+import { checkMigrated, migrate, migrateDown, migratedTo } from "../schema/migrate.ts";
+import { channelName, checkSchemaName, substitute } from "../sql/identifiers.ts";
+import type { Statements } from "../sql/statements.ts";
 import type { Client, ClientOptions } from "./client.ts";
 import { ConnectionPool } from "./connection_pool.ts";
 import { readConnectionUrl } from "./connection_url.ts";
 import type { Contact } from "./contact.ts";
-import { channelName, checkSchemaName, substitute } from "./identifiers.ts";
-import { Listener } from "../wakes/listener.ts";
-import { checkMigrated, migrate, migrateDown, migratedTo } from "../schema/migrate.ts";
+import { Listener } from "./listener.ts";
+import { type NotifyQueue, USAGE } from "./notify_queue.ts";
 import {
   boundParameters,
   type Bounds,
@@ -28,10 +30,8 @@ import {
   PULSE_BOUNDS,
   tighter,
 } from "./session.ts";
-import type { Statements } from "./statements.ts";
 import { SessionCheck } from "./session_check.ts";
-import { newShared, type Shared } from "../shared.ts";
-import { type NotifyQueue, USAGE } from "../wakes/notify_queue.ts";
+import { newShared, type Shared } from "./shared.ts";
 import { isNotifyQueueFull, isRefusedBySession, isStalePlan } from "./translate_error.ts";
 
 /** How a database is reached. */

@@ -13,9 +13,9 @@ import {
   PoolTooSmallError,
   StatementTimeoutError,
 } from "../../../ports/errors.ts";
-import { PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
 import { databaseUrl, freshSchema, gate, until } from "../fixture_test.ts";
 import { createPostgresStore } from "../postgres_store.ts";
+import { PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
 
 async function withDatabase(
   body: (database: PostgresDatabase) => Promise<void>,

@@ -1,8 +1,8 @@
 import type { Transaction } from "../../../ports/database.ts";
 import { StatementTimeoutError } from "../../../ports/errors.ts";
 import type { TxParam, TxRow } from "../../../ports/tx.ts";
+import type { Statements } from "../sql/statements.ts";
 import type { PostgresDatabase } from "./database.ts";
-import type { Statements } from "./statements.ts";
 
 /** How long a statement waits for a lock before it gives its connection back, in ms. Most locks are held for less. */
 export const PATIENT_LOCK_MS = 100;

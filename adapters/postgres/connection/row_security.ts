@@ -1,5 +1,5 @@
 import { DatabaseSetupError } from "../../../ports/errors.ts";
-import type { RunStatement } from "../jobs/insert.ts";
+import type { RunStatement } from "../sql/statements.ts";
 
 /** The SQLSTATE of a missing right. */
 const INSUFFICIENT_PRIVILEGE = "42501";

@@ -2,13 +2,12 @@ import { type SessionSetting, SessionSettingsError } from "../../../ports/errors
 import type { Log } from "../../../ports/log.ts";
 import { isRefusal } from "../../../ports/outage.ts";
 import type { TxRow } from "../../../ports/tx.ts";
+import { arrayLiteral } from "../sql/sql_text.ts";
+import type { RunStatement, Statements } from "../sql/statements.ts";
 import type { Client, ClientOptions } from "./client.ts";
-import type { RunStatement } from "../jobs/insert.ts";
-import type { Route } from "../wakes/route.ts";
+import type { Route } from "./route.ts";
 import type { RowSecurity } from "./row_security.ts";
 import { boundParameters, type Bounds, RELIED_ON } from "./session.ts";
-import { arrayLiteral } from "./sql_text.ts";
-import type { Statements } from "./statements.ts";
 
 /**
  * What of the settings that were asked for the session does not have. The server writes both in the same way; what it

@@ -6,11 +6,11 @@ import {
   UniqueKeyHeldError,
 } from "../../../ports/errors.ts";
 import { createLog } from "../../../ports/log.ts";
+import { databaseUrl, freshSchema, gate, newJob, until, withStore } from "../fixture_test.ts";
+import { createPostgresStore } from "../postgres_store.ts";
 import { ConnectionPool } from "./connection_pool.ts";
 import { readConnectionUrl } from "./connection_url.ts";
 import { PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
-import { databaseUrl, freshSchema, gate, newJob, until, withStore } from "../fixture_test.ts";
-import { createPostgresStore } from "../postgres_store.ts";
 import { DEFAULT_BOUNDS } from "./session.ts";
 
 /** Runs a test with a role of its own, which has these settings. */

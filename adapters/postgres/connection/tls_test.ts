@@ -3,8 +3,8 @@ import { fileURLToPath } from "node:url";
 import { giveTo, serverAccount } from "../../../embedded/account.ts";
 import { startEmbedded } from "../../../embedded/mod.ts";
 import { DatabaseUnavailableError } from "../../../ports/errors.ts";
-import { PostgresDatabase } from "./database.ts";
 import { databaseUrl } from "../fixture_test.ts";
+import { PostgresDatabase } from "./database.ts";
 
 const TLS = new URL("../testdata/tls/", import.meta.url);
 

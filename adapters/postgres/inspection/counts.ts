@@ -3,8 +3,8 @@ import type { JobState } from "../../../ports/job.ts";
 import type { Counts } from "../../../ports/store.ts";
 import type { PostgresDatabase } from "../connection/database.ts";
 import { pausedQueues } from "../jobs/declared.ts";
-import { epochMsSql } from "../connection/sql_text.ts";
-import type { Statements } from "../connection/statements.ts";
+import { epochMsSql } from "../sql/sql_text.ts";
+import type { Statements } from "../sql/statements.ts";
 
 const STATES = `
   select kind, state, count(*)::float8 as count

@@ -1,3 +1,4 @@
+import type { JobFilter } from "../../../ports/inspector.ts";
 import type {
   AttemptError,
   JobDetail,
@@ -6,7 +7,6 @@ import type {
   JobState,
   JobSummary,
 } from "../../../ports/job.ts";
-import type { JobFilter } from "../../../ports/inspector.ts";
 import type { Json } from "../../../ports/json.ts";
 import { isTooDeep, unsafeNumbers } from "../../../ports/json_text.ts";
 import { ARGS_PREVIEW_LENGTH } from "../../../ports/limits.ts";
@@ -14,7 +14,7 @@ import type { Final, Finals } from "../../../ports/store.ts";
 import type { TxRow } from "../../../ports/tx.ts";
 import type { PostgresDatabase } from "../connection/database.ts";
 import { SHOWN_SCHEDULED_AT } from "../jobs/aside.ts";
-import { arrayLiteral, isJobId, isoSql } from "../connection/sql_text.ts";
+import { arrayLiteral, isJobId, isoSql } from "../sql/sql_text.ts";
 
 /** The columns that both tables have. */
 const SHARED = `

@@ -1,6 +1,6 @@
 import type { Aside } from "../../../ports/store.ts";
 import type { PostgresDatabase } from "../connection/database.ts";
-import { arrayLiteral } from "../connection/sql_text.ts";
+import { arrayLiteral } from "../sql/sql_text.ts";
 
 /**
  * How far ahead a job that is put aside is due. No claim of any program reads so far, so the job is out of the ready order

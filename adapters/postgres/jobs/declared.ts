@@ -1,8 +1,8 @@
 import type { KeyRule } from "../../../ports/key_rule.ts";
 import type { Declared, DeclaredKind, PausedQueue } from "../../../ports/store.ts";
 import type { PostgresDatabase } from "../connection/database.ts";
-import { arrayLiteral, isoSql } from "../connection/sql_text.ts";
-import type { Statements } from "../connection/statements.ts";
+import { arrayLiteral, isoSql } from "../sql/sql_text.ts";
+import type { Statements } from "../sql/statements.ts";
 
 const DECLARE_QUEUES = `
   insert into {schema}.queue (name)

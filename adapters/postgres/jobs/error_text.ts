@@ -1,5 +1,5 @@
 import type { SettledError } from "../../../ports/store.ts";
-import { storableText } from "../connection/sql_text.ts";
+import { storableText } from "../sql/sql_text.ts";
 
 /** An attempt's error as JSON text for SQL, which adds the attempt's number and the time; null when there is none. */
 export function errorText(error: SettledError | null): string | null {

@@ -1,6 +1,6 @@
 import { ERRORS_KEPT_MAX } from "../../../ports/limits.ts";
+import { NOW_ISO } from "../sql/sql_text.ts";
 import { SHOWN_SCHEDULED_AT } from "./aside.ts";
-import { NOW_ISO } from "../connection/sql_text.ts";
 
 /**
  * SQL of the CTEs that end jobs: `written` puts them into the history, `released` gives up their unique keys. The source

@@ -1,22 +1,13 @@
 import { inBatches } from "../../../ports/batches.ts";
 import type { Inserted, NewJob } from "../../../ports/store.ts";
 import type { Tx, TxParam, TxRow } from "../../../ports/tx.ts";
-import { insertUnique } from "./insert_unique.ts";
-import { readySignal, type SignalTarget } from "../wakes/signals.ts";
-import { silence } from "../wakes/silence.ts";
-import { arrayLiteral } from "../connection/sql_text.ts";
 import { translateError } from "../connection/translate_error.ts";
-
-/** Runs one statement, somewhere. */
-export type RunStatement = (text: string, params: TxParam[]) => Promise<readonly TxRow[]>;
-
-/** Where jobs are written to. */
-export interface InsertTarget extends SignalTarget {
-  /** The schema, quoted for SQL. */
-  readonly quotedSchema: string;
-  /** A statement with the schema's name in it. */
-  readonly statement: (text: string) => string;
-}
+import { arrayLiteral } from "../sql/sql_text.ts";
+import type { RunStatement } from "../sql/statements.ts";
+import { readySignal } from "../wakes/signals.ts";
+import { silence } from "../wakes/silence.ts";
+import { columnsOf, idOf, type InsertTarget, kindsOf, wakeParams } from "./insert_columns.ts";
+import { insertUnique } from "./insert_unique.ts";
 
 /**
  * Another program may have declared what a kind does with twins. Then nothing is inserted, and the job goes where that is
@@ -96,29 +87,6 @@ const INSERT_ONE_AND_WAKE = `${INSERT_ONE},
       ${silence("job.queue")},
       pg_notify($7::text, $8::text)::text
     ) as woken`;
-
-/** Placeholders and values for the columns of new jobs. */
-export function columnsOf(jobs: readonly NewJob[]): TxParam[] {
-  return [
-    arrayLiteral(jobs.map((job) => job.kind)),
-    arrayLiteral(jobs.map((job) => job.queue)),
-    arrayLiteral(jobs.map((job) => job.priority)),
-    arrayLiteral(jobs.map((job) => job.maxAttempts)),
-    arrayLiteral(jobs.map((job) => job.args)),
-    arrayLiteral(jobs.map((job) => job.runAt)),
-  ];
-}
-
-/** The channel, the queues of jobs and the message that wakes each: $7, $8, $9. */
-export function wakeParams(channel: string, jobs: readonly NewJob[]): TxParam[] {
-  const queues = [...new Set(jobs.map((job) => job.queue))];
-  return [channel, arrayLiteral(queues), arrayLiteral(queues.map(readySignal))];
-}
-
-/** The kinds of jobs, each once. */
-export function kindsOf(jobs: readonly NewJob[]): string[] {
-  return [...new Set(jobs.map((job) => job.kind))];
-}
 
 /** Jobs were not inserted, for a kind of theirs has rules that this program does not know: {@linkcode insertUnique} does. */
 export class RuledKind extends Error {
@@ -265,20 +233,4 @@ function toInserted(rows: readonly TxRow[]): Inserted[] {
   if (rows.length === 0) throw new RuledKind();
   // The rows are inserted in the order of the request and numbered as they are, so the ids come in that order.
   return rows.map((row) => ({ id: idOf(row), existed: false }));
-}
-
-/**
- * The id in a row of an insert. A caller's driver may rename columns; its transaction is then rolled back by the error,
- * where an id that is none would be stored beside the job.
- *
- * @throws {TypeError} the row has no such column.
- */
-export function idOf(row: TxRow): string {
-  if (row.id !== undefined) return String(row.id);
-  throw new TypeError(
-    `Cannot read the id of a job: the transaction's rows have ${
-      Object.keys(row).join(", ")
-    }, expected the column id ` +
-      `as it is named, without a transform`,
-  );
 }

@@ -1,12 +1,13 @@
 import type { KeyRule } from "../../../ports/key_rule.ts";
 import type { Inserted, NewJob } from "../../../ports/store.ts";
 import type { TxParam, TxRow } from "../../../ports/tx.ts";
-import { ruleColumns } from "./declared.ts";
-import { columnsOf, idOf, type InsertTarget, kindsOf, type RunStatement, wakeParams } from "./insert.ts";
-import { GIVEN_JOBS } from "./given_jobs.ts";
-import { keySql } from "./key_sql.ts";
+import { arrayLiteral } from "../sql/sql_text.ts";
+import type { RunStatement } from "../sql/statements.ts";
 import { silence } from "../wakes/silence.ts";
-import { arrayLiteral } from "../connection/sql_text.ts";
+import { ruleColumns } from "./declared.ts";
+import { GIVEN_JOBS } from "./given_jobs.ts";
+import { columnsOf, idOf, type InsertTarget, kindsOf, wakeParams } from "./insert_columns.ts";
+import { keySql } from "./key_sql.ts";
 
 /**
  * Takes the keys, in their order so that no two enqueuers wait for each other crosswise, writes the jobs whose key was

@@ -1,6 +1,6 @@
 import type { ProgressEntry } from "../../../ports/store.ts";
-import { arrayLiteral, storableText } from "../connection/sql_text.ts";
-import type { Statements } from "../connection/statements.ts";
+import { arrayLiteral, storableText } from "../sql/sql_text.ts";
+import type { Statements } from "../sql/statements.ts";
 
 const PROGRESS = `
   with given as materialized (

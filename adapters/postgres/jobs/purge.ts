@@ -3,9 +3,9 @@ import { StatementTimeoutError } from "../../../ports/errors.ts";
 import { inHalves, isOutage } from "../../../ports/in_halves.ts";
 import type { Log } from "../../../ports/log.ts";
 import type { Purge } from "../../../ports/store.ts";
-import { ScanPosition } from "../claims/scan_position.ts";
-import { arrayLiteral, isoSql } from "../connection/sql_text.ts";
-import type { Statements } from "../connection/statements.ts";
+import { arrayLiteral, isoSql } from "../sql/sql_text.ts";
+import type { Statements } from "../sql/statements.ts";
+import { ScanPosition } from "./scan_position.ts";
 
 /**
  * Retention has two ages, and an index for each. A place is a time and an id: many jobs may have ended at the same instant.

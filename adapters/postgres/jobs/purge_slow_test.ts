@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { databaseUrl, withStore } from "../fixture_test.ts";
 import { PostgresDatabase } from "../connection/database.ts";
+import { databaseUrl, withStore } from "../fixture_test.ts";
 
 const ROWS = 300_000;
 const STEP = 1000;

@@ -1,7 +1,7 @@
 import { inBatches } from "../../../ports/batches.ts";
-import type { JobId } from "../../../ports/job.ts";
 import type { Transaction } from "../../../ports/database.ts";
 import { TransactionConflictError } from "../../../ports/errors.ts";
+import type { JobId } from "../../../ports/job.ts";
 import {
   type DuePeriodics,
   type DueRequest,
@@ -15,9 +15,9 @@ import {
 } from "../../../ports/store.ts";
 import type { TxRow } from "../../../ports/tx.ts";
 import { endJobs, withError } from "../jobs/history.ts";
+import { arrayLiteral, epochMsSql } from "../sql/sql_text.ts";
+import type { Statements } from "../sql/statements.ts";
 import { PERIODIC_COLUMNS, tickMsSql, toDeclaration, toPeriodics } from "./periodic_row.ts";
-import { arrayLiteral, epochMsSql } from "../connection/sql_text.ts";
-import type { Statements } from "../connection/statements.ts";
 
 const MAKE = `
   insert into {schema}.periodic (name)

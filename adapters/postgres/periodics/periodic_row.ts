@@ -9,7 +9,7 @@ import type {
   StoredPeriodics,
 } from "../../../ports/store.ts";
 import type { TxRow } from "../../../ports/tx.ts";
-import { epochMsSql } from "../connection/sql_text.ts";
+import { epochMsSql } from "../sql/sql_text.ts";
 
 /** An instant of a periodic as the runtime knows it: whole ms. */
 export function tickMsSql(expression: string): string {

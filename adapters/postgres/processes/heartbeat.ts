@@ -3,9 +3,9 @@ import type { Beat, Owner, Requests } from "../../../ports/store.ts";
 import type { TxRow } from "../../../ports/tx.ts";
 import { kindsText } from "../jobs/declared.ts";
 import { declaredText } from "../periodics/periodic_row.ts";
-import { BEAT_SQL, GIVEN_UP } from "../claims/rescue.ts";
-import { epochMsSql } from "../connection/sql_text.ts";
-import type { Statements } from "../connection/statements.ts";
+import { epochMsSql } from "../sql/sql_text.ts";
+import type { Statements } from "../sql/statements.ts";
+import { BEAT_SQL, GIVEN_UP } from "./rescue.ts";
 
 const REGISTER = `
   insert into {schema}.worker (id, name, queues, protocol, parts, periodics, kinds)

@@ -1,5 +1,5 @@
 import type { Log } from "../../../ports/log.ts";
-import type { Statements } from "../connection/statements.ts";
+import type { Statements } from "../sql/statements.ts";
 
 /** A lease that runs for longer than this is not believed: so many times that which is asked for, at least 10 minutes. */
 const BELIEVED_LEASES = 10;

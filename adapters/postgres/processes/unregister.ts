@@ -1,5 +1,5 @@
 import type { Transaction } from "../../../ports/database.ts";
-import type { Statements } from "../connection/statements.ts";
+import type { Statements } from "../sql/statements.ts";
 
 const LOCK_OWN = "select from {schema}.worker where id = $1::text::uuid for update";
 

@@ -1,8 +1,8 @@
 import { RefusedValueError } from "../../../ports/errors.ts";
 import { asciiText } from "../../../ports/text.ts";
 import type { StoredUpkeep, UpkeepReport } from "../../../ports/upkeep.ts";
-import { epochMsSql, storableText } from "../connection/sql_text.ts";
-import type { Statements } from "../connection/statements.ts";
+import { epochMsSql, storableText } from "../sql/sql_text.ts";
+import type { Statements } from "../sql/statements.ts";
 
 /** After how long without a report a process's own tasks are left out. It renews those that fail every minute. */
 const SILENT_MS = 5 * 60_000;

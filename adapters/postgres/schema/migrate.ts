@@ -1,10 +1,10 @@
 import type { MigrateOptions, MigrationStep, Transaction } from "../../../ports/database.ts";
 import { BreakingMigrationError, InvalidOptionError, SchemaVersionError } from "../../../ports/errors.ts";
-import { checkSchemaName, substitute } from "../connection/identifiers.ts";
+import { checkSchemaName, substitute } from "../sql/identifiers.ts";
+import { literal } from "../sql/sql_text.ts";
 import { type SchemaDatabase, takeTurn } from "./migration_turn.ts";
 import { lowerLeast, raiseLeast } from "./protocol.ts";
 import { checkNames, mendNames } from "./renamed.ts";
-import { literal } from "../connection/sql_text.ts";
 
 /** The name under which the steps of the job tables are recorded. */
 export const JOBS_PART: string = "jobs";

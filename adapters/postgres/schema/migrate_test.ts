@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import type { MigrationStep } from "../../../ports/database.ts";
 import {
   BreakingMigrationError,
   DatabaseUnavailableError,
@@ -6,12 +7,11 @@ import {
   SchemaVersionError,
 } from "../../../ports/errors.ts";
 import { createLog, type Log } from "../../../ports/log.ts";
-import type { MigrationStep } from "../../../ports/database.ts";
 import { PostgresDatabase } from "../connection/database.ts";
-import { migrationLockKey } from "../connection/identifiers.ts";
 import { databaseUrl, freshSchema, gate, newJob, until } from "../fixture_test.ts";
-import { printMigration } from "./migrate.ts";
 import { createPostgresStore } from "../postgres_store.ts";
+import { migrationLockKey } from "../sql/identifiers.ts";
+import { printMigration } from "./migrate.ts";
 import { JOB_STEPS, JOBS_PART, migrationSql } from "./schema.ts";
 
 /** Holds what a statement takes, in a session that names itself, until the function has run. */

@@ -6,8 +6,8 @@ import {
 } from "../../../ports/errors.ts";
 import type { Log } from "../../../ports/log.ts";
 import type { TxRow } from "../../../ports/tx.ts";
-import { migrationLockKey } from "../connection/identifiers.ts";
-import type { Statements } from "../connection/statements.ts";
+import { migrationLockKey } from "../sql/identifiers.ts";
+import type { Statements } from "../sql/statements.ts";
 
 /** A database as migrations see it. */
 export interface SchemaDatabase extends Statements {

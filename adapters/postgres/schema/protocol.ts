@@ -1,6 +1,6 @@
 import type { Database, MigrationStep } from "../../../ports/database.ts";
 import { ProtocolTooOldError, SchemaVersionError } from "../../../ports/errors.ts";
-import { literal } from "../connection/sql_text.ts";
+import { literal } from "../sql/sql_text.ts";
 
 /** The SQLSTATE of a process whose protocol is below the least; the error's detail is `[its protocol, the least]`. */
 export const PROTOCOL_TOO_OLD = "MR001";

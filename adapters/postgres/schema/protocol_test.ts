@@ -3,8 +3,8 @@ import type { MigrationStep } from "../../../ports/database.ts";
 import { ProtocolTooOldError, SchemaVersionError } from "../../../ports/errors.ts";
 import { PROTOCOL } from "../../../ports/protocol.ts";
 import { gate, newJob, type StoreFixture, until, withStore } from "../fixture_test.ts";
-import { lowestProtocol } from "./protocol.ts";
 import { printMigration } from "./migrate.ts";
+import { lowestProtocol } from "./protocol.ts";
 
 const raising = (leastProtocol: number): MigrationStep => ({
   version: 1,

@@ -1,8 +1,8 @@
 import type { Transaction } from "../../../ports/database.ts";
 import { SchemaRenamedError } from "../../../ports/errors.ts";
 import { quoteIdentifier } from "../../../ports/identifier.ts";
+import { literal } from "../sql/sql_text.ts";
 import { type SchemaDatabase, takeTurn } from "./migration_turn.ts";
-import { literal } from "../connection/sql_text.ts";
 
 /**
  * Our functions that name their schema. Their bodies are texts, so that they go on using the old name after

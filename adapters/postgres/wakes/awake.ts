@@ -1,7 +1,7 @@
 import type { TxParam } from "../../../ports/tx.ts";
+import { arrayLiteral } from "../sql/sql_text.ts";
+import type { Statements } from "../sql/statements.ts";
 import { readySignal } from "./signals.ts";
-import { arrayLiteral } from "../connection/sql_text.ts";
-import type { Statements } from "../connection/statements.ts";
 
 /** Over which time claims are counted, in ms. */
 const WINDOW_MS = 250;

@@ -1,10 +1,10 @@
 import type { ChannelSubscription } from "../../../ports/database.ts";
 import type { Signal, SignalObserver, SignalSubscription } from "../../../ports/store.ts";
 import type { PostgresDatabase } from "../connection/database.ts";
-import type { RunStatement } from "../jobs/insert.ts";
+import { arrayLiteral } from "../sql/sql_text.ts";
+import type { RunStatement } from "../sql/statements.ts";
 import { silence } from "./silence.ts";
 import type { SilentQueues } from "./silent_queues.ts";
-import { arrayLiteral } from "../connection/sql_text.ts";
 
 /** The channel of all signals of a schema. */
 export const SIGNALS_CHANNEL = "signals";

@@ -1,4 +1,4 @@
-import type { NotifyQueue } from "./notify_queue.ts";
+import type { NotifyQueue } from "../connection/notify_queue.ts";
 
 /** How long an answer counts, in ms: less than the first pause of a process that begins to work, or that has withdrawn its mark. */
 const KNOWN_MS = 20;

@@ -1,7 +1,5 @@
-import fc from "../../conformance/fast_check.ts";
-import { assert, assertEquals } from "../../support/assert.ts";
-import { printMigration } from "../../../adapters/postgres/schema/migrate.ts";
 import { createPostgresStore } from "../../../adapters/postgres/postgres_store.ts";
+import { printMigration } from "../../../adapters/postgres/schema/migrate.ts";
 import { migrationSql } from "../../../adapters/postgres/schema/schema.ts";
 import { OUTBOX } from "../../../events/_schema.ts";
 import {
@@ -11,10 +9,12 @@ import {
   type PostgresRuntime,
   silentLog,
 } from "../../../mod.ts";
-import { connectPostgres } from "../../integration/support/connect.ts";
+import fc from "../../conformance/fast_check.ts";
+import { SUITE_SETTINGS } from "../../conformance/stage.ts";
 import { runSql } from "../../drivers/postgres_transaction.ts";
 import { databaseUrl } from "../../harness/database_url.ts";
-import { SUITE_SETTINGS } from "../../conformance/stage.ts";
+import { connectPostgres } from "../../integration/support/connect.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { textOf, thrownBy } from "../hostile.ts";
 import type { Property } from "../property.ts";
 

@@ -1,13 +1,13 @@
-import fc from "../../conformance/fast_check.ts";
-import { assert, assertEquals } from "../../support/assert.ts";
 import { cronerSchedule } from "../../../adapters/croner/schedule.ts";
 import { packSignals, unpackSignals } from "../../../adapters/postgres/wakes/signals.ts";
 import { InvalidOptionError } from "../../../ports/errors.ts";
 import { matchesGlob } from "../../../ports/event_glob.ts";
 import type { Signal } from "../../../ports/store.ts";
 import { encodeFrames, encodeMarkedFrames, readLines } from "../../../workers/hosts/frames.ts";
-import { textOf, thrownBy } from "../hostile.ts";
+import fc from "../../conformance/fast_check.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { eventType, globOf, naiveMatch } from "../globs.ts";
+import { textOf, thrownBy } from "../hostile.ts";
 import type { Property } from "../property.ts";
 
 const field = fc.oneof(

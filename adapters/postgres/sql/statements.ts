@@ -9,3 +9,6 @@ export interface Statements {
   /** Runs a function inside a transaction: commits when it resolves, rolls back when it throws. */
   transaction<T>(body: (tx: Transaction) => Promise<T>): Promise<T>;
 }
+
+/** Runs one statement, somewhere. */
+export type RunStatement = (text: string, params: TxParam[]) => Promise<readonly TxRow[]>;

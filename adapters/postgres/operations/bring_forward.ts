@@ -1,7 +1,7 @@
 import { inHalves } from "../../../ports/in_halves.ts";
 import type { JobId } from "../../../ports/job.ts";
-import { arrayLiteral, isJobId } from "../connection/sql_text.ts";
-import type { Statements } from "../connection/statements.ts";
+import { arrayLiteral, isJobId } from "../sql/sql_text.ts";
+import type { Statements } from "../sql/statements.ts";
 
 /** Set to the clock's time, as by whatever makes a job ready. It waits for no lock: who is left out comes at its own time. */
 const BRING_FORWARD = `

@@ -1,13 +1,13 @@
 import { assertEquals, assertLessOrEqual } from "@std/assert";
 import { DatabaseSetupError } from "../../../ports/errors.ts";
 import type { Log } from "../../../ports/log.ts";
-import { readConnectionUrl } from "../connection/connection_url.ts";
-import { NotifyQueue } from "./notify_queue.ts";
-import { PostgresDatabase } from "../connection/database.ts";
-import { channelName } from "../connection/identifiers.ts";
-import { Listener } from "./listener.ts";
-import { DEFAULT_BOUNDS } from "../connection/session.ts";
 import { databaseUrl, freshSchema, until } from "../fixture_test.ts";
+import { channelName } from "../sql/identifiers.ts";
+import { readConnectionUrl } from "./connection_url.ts";
+import { PostgresDatabase } from "./database.ts";
+import { Listener } from "./listener.ts";
+import { NotifyQueue } from "./notify_queue.ts";
+import { DEFAULT_BOUNDS } from "./session.ts";
 
 function recordingLog(): { readonly events: string[]; readonly log: Log } {
   const events: string[] = [];

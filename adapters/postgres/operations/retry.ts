@@ -1,10 +1,10 @@
-import { JobNotFoundError, JobRunningError, UniqueConflictError } from "../../../ports/errors.ts";
 import type { Transaction } from "../../../ports/database.ts";
+import { JobNotFoundError, JobRunningError, UniqueConflictError } from "../../../ports/errors.ts";
 import { PERIODIC_PREFIX } from "../../../ports/limits.ts";
 import type { TxRow } from "../../../ports/tx.ts";
 import { linkRun } from "../periodics/periodic.ts";
-import { isJobId } from "../connection/sql_text.ts";
-import type { Statements } from "../connection/statements.ts";
+import { isJobId } from "../sql/sql_text.ts";
+import type { Statements } from "../sql/statements.ts";
 
 const LOCK_LIVE = "select state, queue from {schema}.job where id = $1::text::bigint for update";
 

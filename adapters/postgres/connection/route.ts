@@ -1,5 +1,5 @@
 import { quoteIdentifier } from "../../../ports/identifier.ts";
-import { Client, type ClientOptions } from "../connection/client.ts";
+import { Client, type ClientOptions } from "./client.ts";
 
 /** How long a notification may take that goes to this process itself, in ms. */
 const HEARD_MS_MAX = 1000;

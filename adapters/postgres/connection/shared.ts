@@ -1,7 +1,7 @@
-import { Contact } from "./connection/contact.ts";
-import { NotifyQueue } from "./wakes/notify_queue.ts";
-import { Route } from "./wakes/route.ts";
-import { RowSecurity } from "./connection/row_security.ts";
+import { Contact } from "./contact.ts";
+import { NotifyQueue } from "./notify_queue.ts";
+import { Route } from "./route.ts";
+import { RowSecurity } from "./row_security.ts";
 
 /** What the databases of a store find out for each other, because they are one and the same. */
 export interface Shared {

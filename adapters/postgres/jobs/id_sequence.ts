@@ -1,5 +1,5 @@
-import { IdSequenceBehindError, RefusedValueError, StatementTimeoutError } from "../../../ports/errors.ts";
 import { errorText } from "../../../ports/error_text.ts";
+import { IdSequenceBehindError, RefusedValueError, StatementTimeoutError } from "../../../ports/errors.ts";
 import { isOutage } from "../../../ports/in_halves.ts";
 import type { Log } from "../../../ports/log.ts";
 import type { PostgresDatabase } from "../connection/database.ts";

@@ -5,10 +5,10 @@ import type { RefusedJob, Rescued, RescueError } from "../../../ports/store.ts";
 import type { TxRow } from "../../../ports/tx.ts";
 import { errorText } from "../jobs/error_text.ts";
 import { endJobs, withError } from "../jobs/history.ts";
-import { arrayLiteral, isoSql } from "../connection/sql_text.ts";
 import { makeWaySql, supersededErrors } from "../jobs/superseded.ts";
-import type { Statements } from "../connection/statements.ts";
-import { countLeft, forget } from "../processes/unregister.ts";
+import { arrayLiteral, isoSql } from "../sql/sql_text.ts";
+import type { Statements } from "../sql/statements.ts";
+import { countLeft, forget } from "./unregister.ts";
 
 /** The heartbeat as text: a value to compare, nothing to reckon with. */
 export const BEAT_SQL: string = isoSql("heartbeat_at");

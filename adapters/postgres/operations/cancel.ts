@@ -1,9 +1,9 @@
 import type { JobState } from "../../../ports/job.ts";
 import type { CancelResult } from "../../../ports/jobs.ts";
-import { endJobs } from "./history.ts";
-import type { RunStatement } from "./insert.ts";
+import { endJobs } from "../jobs/history.ts";
+import { isJobId } from "../sql/sql_text.ts";
+import type { RunStatement } from "../sql/statements.ts";
 import { packSignals } from "../wakes/signals.ts";
-import { isJobId } from "../connection/sql_text.ts";
 
 const CANCEL = `
   with target as materialized (

@@ -1,8 +1,8 @@
 import type { ChannelObserver, ChannelSubscription } from "../../../ports/database.ts";
 import { DatabaseSetupError } from "../../../ports/errors.ts";
-import type { Log } from "../../../ports/log.ts";
-import { Client, type ClientOptions } from "../connection/client.ts";
 import { quoteIdentifier } from "../../../ports/identifier.ts";
+import type { Log } from "../../../ports/log.ts";
+import { Client, type ClientOptions } from "./client.ts";
 import { type NotifyQueue, USAGE } from "./notify_queue.ts";
 
 /** What a listener needs. */

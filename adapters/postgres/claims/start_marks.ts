@@ -1,9 +1,9 @@
 import { OffTheRecordError } from "../../../ports/errors.ts";
 import type { JobId } from "../../../ports/job.ts";
 import type { RunRef } from "../../../ports/store.ts";
-import { GIVEN_UP } from "../claims/rescue.ts";
-import { arrayLiteral, refColumns } from "../connection/sql_text.ts";
-import type { Statements } from "../connection/statements.ts";
+import { GIVEN_UP } from "../processes/rescue.ts";
+import { arrayLiteral, refColumns } from "../sql/sql_text.ts";
+import type { Statements } from "../sql/statements.ts";
 
 /** Under the lock nobody takes the process off the record, and a mark that comes late finds nobody to be for. */
 const MARK = `
