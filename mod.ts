@@ -35,23 +35,10 @@ export { captureChanges, type CaptureOptions, type CaptureSql } from "./events/c
 export { deliverTwice, type DeliverTwiceOptions } from "./events/deliver_twice.ts";
 export type { EventSettings } from "./events/settings.ts";
 export { type App, type AppSpec, defineApp } from "./ports/app.ts";
-export {
-  type ArgsInput,
-  type ArgsIssue,
-  type ArgsOutput,
-  type ArgsSchema,
-  type ArgsVerdict,
-  InvalidArgsError,
-} from "./ports/args_schema.ts";
+export { type ArgsIssue, type ArgsSchema, InvalidArgsError } from "./ports/args_schema.ts";
 export { type Backoff, DefaultBackoff } from "./ports/backoff.ts";
 export type { CompositionInput } from "./ports/composition.ts";
-export type {
-  Database,
-  MigrateOptions,
-  MigrationStep,
-  Transaction,
-  TransactionOptions,
-} from "./ports/database.ts";
+export type { Database, MigrateOptions, MigrationStep } from "./ports/database.ts";
 export {
   BreakingMigrationError,
   CompositionError,
@@ -71,7 +58,6 @@ export {
   RuntimeStateError,
   SchemaRenamedError,
   SchemaVersionError,
-  type SessionSetting,
   SessionSettingsError,
   sqlStateOf,
   StatementTimeoutError,
@@ -90,7 +76,6 @@ export type {
   EventHandler,
   EventId,
   EventType,
-  InOrder,
   RecordedEvent,
   Recorder,
   Subscription,
@@ -106,8 +91,7 @@ export type {
   Receipt,
   SubscriberState,
 } from "./ports/events.ts";
-export type { AbortReason, ExecutorStats, LostThread } from "./ports/executor.ts";
-export { type CallOptions, discard, type Handler, type JobContext, snooze } from "./ports/handler.ts";
+export { discard, type Handler, type JobContext, snooze } from "./ports/handler.ts";
 export type {
   Depth,
   DepthFilter,
@@ -115,68 +99,21 @@ export type {
   JobFilter,
   KindOverview,
   Overview,
-  PeriodicRun,
   PeriodicStatus,
   QueueOverview,
-  WaitingOverview,
 } from "./ports/inspector.ts";
-export type {
-  AttemptError,
-  FailureClass,
-  FinalState,
-  JobDetail,
-  JobId,
-  JobProgress,
-  JobState,
-  JobSummary,
-} from "./ports/job.ts";
-export type { CancelResult, EnqueueOptions, EnqueueRequest, Jobs, Offered } from "./ports/jobs.ts";
+export type { FailureClass, FinalState, JobDetail, JobId, JobState, JobSummary } from "./ports/job.ts";
+export type { CancelResult, EnqueueOptions, EnqueueRequest, Jobs } from "./ports/jobs.ts";
 export type { Json, JsonInput } from "./ports/json.ts";
-export {
-  type DebounceRule,
-  type KeyState,
-  MissingKeyMemberError,
-  type UniqueRule,
-} from "./ports/key_rule.ts";
-export type {
-  Beside,
-  Kind,
-  Periodic,
-  PeriodicBase,
-  PeriodicCron,
-  PeriodicEvery,
-  PeriodicHandler,
-  PeriodicKind,
-  Queue,
-} from "./ports/kind.ts";
+export { MissingKeyMemberError } from "./ports/key_rule.ts";
+export type { Kind, Periodic, Queue } from "./ports/kind.ts";
+export { createLog, type Log, type LogOptions, silentLog } from "./ports/log.ts";
 export type { Permissions } from "./ports/permissions.ts";
-export {
-  createLog,
-  type Log,
-  type LogFields,
-  type LogLevel,
-  type LogOptions,
-  silentLog,
-} from "./ports/log.ts";
 export type { PartMigrations, Parts, Registrar, RegistrarInput } from "./ports/registrar.ts";
-export type { Runtime, Service, WaitOptions, WaitResult } from "./ports/runtime.ts";
+export type { Runtime, WaitOptions, WaitResult } from "./ports/runtime.ts";
 export type { Tx } from "./ports/tx.ts";
-export {
-  type EnqueueRest,
-  type Named,
-  type TypedJobs,
-  typedJobs,
-  type TypedRequest,
-} from "./ports/typed_jobs.ts";
-export {
-  defineKind,
-  handlerOf,
-  type KindInput,
-  type TypedHandler,
-  type TypedKind,
-  type TypedKindSpec,
-} from "./ports/typed_kind.ts";
-export type { Upkeep, UpkeepOverview, UpkeepTask, UpkeepTaskOptions } from "./ports/upkeep.ts";
+export { type TypedJobs, typedJobs } from "./ports/typed_jobs.ts";
+export { defineKind, handlerOf, type TypedHandler, type TypedKind } from "./ports/typed_kind.ts";
 export {
   type EnqueueForRow,
   type Reconciled,
@@ -184,6 +121,5 @@ export {
   type ReconcileSpec,
 } from "./reconcile/reconcile_pending.ts";
 export { reconcilePeriodic, type ReconcilePeriodicSpec } from "./reconcile/reconcile_periodic.ts";
-export type { WorkingRuntime } from "./runtime/runtime.ts";
 export type { Settings } from "./runtime/settings.ts";
 export type { ExecutorOptions } from "./workers/options.ts";

@@ -20,22 +20,43 @@ export { cronerSchedule } from "../adapters/croner/schedule.ts";
 export { createMemoryStore, MemoryStore, type MemoryStoreOptions } from "../adapters/memory/memory_store.ts";
 export { MemoryTx } from "../adapters/memory/memory_tx.ts";
 export { PostgresDatabase, type PostgresDatabaseOptions } from "../adapters/postgres/connection/database.ts";
+export type { Bounds } from "../adapters/postgres/connection/session.ts";
 export {
   createPostgresStore,
   PostgresStore,
   type PostgresStoreOptions,
 } from "../adapters/postgres/postgres_store.ts";
-export type { Bounds } from "../adapters/postgres/connection/session.ts";
 export type { Statements } from "../adapters/postgres/sql/statements.ts";
 export { DEFAULT_QUEUES } from "../ports/app.ts";
 export { compose, type Composition, type CompositionInput } from "../ports/composition.ts";
-export type { ChannelObserver, ChannelSubscription, Database } from "../ports/database.ts";
-export { IdSequenceBehindError, OffTheRecordError } from "../ports/errors.ts";
+export type {
+  ChannelObserver,
+  ChannelSubscription,
+  Transaction,
+  TransactionOptions,
+} from "../ports/database.ts";
+export { IdSequenceBehindError, OffTheRecordError, type SessionSetting } from "../ports/errors.ts";
 export type { EventKeeper } from "../ports/event.ts";
-export type { Attempt, AttemptObserver, AttemptOutcome, Executor, ExecutorStart } from "../ports/executor.ts";
-export { isFinal, JOB_STATES } from "../ports/job.ts";
+export type {
+  Attempt,
+  AttemptObserver,
+  AttemptOutcome,
+  Executor,
+  ExecutorStart,
+  ExecutorStats,
+  LostThread,
+} from "../ports/executor.ts";
+export type { PeriodicRun, WaitingOverview } from "../ports/inspector.ts";
+export { type AttemptError, isFinal, JOB_STATES, type JobProgress } from "../ports/job.ts";
 export { type JsonTextOptions, parseJsonText, toJsonText } from "../ports/json_text.ts";
 export { keepsTwinsOut, type KeyRule, keyRuleOf } from "../ports/key_rule.ts";
+export type {
+  PeriodicBase,
+  PeriodicCron,
+  PeriodicEvery,
+  PeriodicHandler,
+  PeriodicKind,
+} from "../ports/kind.ts";
 export {
   ARGS_BYTES_MAX,
   DELAY_MS_MAX,
@@ -48,6 +69,7 @@ export {
 } from "../ports/limits.ts";
 export { MAINTENANCE_QUEUE } from "../ports/periodic_job.ts";
 export { PROTOCOL } from "../ports/protocol.ts";
+export type { Service } from "../ports/runtime.ts";
 export type { Schedule } from "../ports/schedule.ts";
 export {
   type Aside,
@@ -94,9 +116,17 @@ export {
   type TakenTick,
   type TickPlace,
 } from "../ports/store.ts";
-export type { StoredUpkeep, UpkeepReport, UpkeepRow } from "../ports/upkeep.ts";
+export type {
+  StoredUpkeep,
+  Upkeep,
+  UpkeepOverview,
+  UpkeepReport,
+  UpkeepRow,
+  UpkeepTask,
+  UpkeepTaskOptions,
+} from "../ports/upkeep.ts";
 export { UpkeepRecords } from "../runtime/_upkeep.ts";
-export { buildRuntime } from "../runtime/runtime.ts";
-export { type RuntimeOptions } from "../runtime/options.ts";
+export type { RuntimeOptions } from "../runtime/options.ts";
+export { buildRuntime, type WorkingRuntime } from "../runtime/runtime.ts";
 export { DEFAULT_SETTINGS } from "../runtime/settings.ts";
 export { createExecutor } from "../workers/executor.ts";

@@ -4,7 +4,13 @@
  *
  * @module
  */
-export { type ArgsInput, type ArgsOutput, type ArgsSchema, InvalidArgsError } from "./args_schema.ts";
+export {
+  type ArgsInput,
+  type ArgsOutput,
+  type ArgsSchema,
+  type ArgsVerdict,
+  InvalidArgsError,
+} from "./args_schema.ts";
 export { type Backoff, DefaultBackoff } from "./backoff.ts";
 export {
   CallNotAllowedError,
@@ -38,13 +44,13 @@ export {
 export type { JobId } from "./job.ts";
 export type { CancelResult, EnqueueOptions, EnqueueRequest, Jobs, Offered } from "./jobs.ts";
 export type { Json, JsonInput } from "./json.ts";
-export { type DebounceRule, MissingKeyMemberError, type UniqueRule } from "./key_rule.ts";
+export { type DebounceRule, type KeyState, MissingKeyMemberError, type UniqueRule } from "./key_rule.ts";
 export type { Beside, Kind, Periodic } from "./kind.ts";
-export type { Permissions } from "./permissions.ts";
 export type { LogFields, LogLevel } from "./log.ts";
+export type { Permissions } from "./permissions.ts";
 export type { Parts, Registrar, RegistrarInput } from "./registrar.ts";
 export type { Tx, TxParam, TxRow, TxStatementOptions } from "./tx.ts";
-export { type TypedJobs, typedJobs } from "./typed_jobs.ts";
+export { type EnqueueRest, type TypedJobs, typedJobs, type TypedRequest } from "./typed_jobs.ts";
 export {
   defineKind,
   handlerOf,

@@ -1,12 +1,10 @@
+import type { ArgsInput } from "./args_schema.ts";
 import { InvalidOptionError, UndeclaredKindError } from "./errors.ts";
 import type { JobId } from "./job.ts";
 import type { CancelResult, EnqueueOptions, Jobs, Offered } from "./jobs.ts";
 import type { JsonInput } from "./json.ts";
 import type { Tx } from "./tx.ts";
-import type { KindInput, TypedKind } from "./typed_kind.ts";
-
-/** The kinds of `K` that go by the name `Name`. */
-export type Named<K extends TypedKind, Name> = Extract<K, { readonly name: Name }>;
+import type { TypedKind } from "./typed_kind.ts";
 
 /** The args and options of one enqueue. The args can be left out where the schema allows none. */
 export type EnqueueRest<Input> = Record<never, never> extends Input
@@ -15,7 +13,7 @@ export type EnqueueRest<Input> = Record<never, never> extends Input
 
 /** One entry of {@linkcode TypedJobs.enqueueMany}. */
 export type TypedRequest<K extends TypedKind> = K extends TypedKind
-  ? EnqueueOptions & { readonly kind: K["name"] | K; readonly args: KindInput<K> }
+  ? EnqueueOptions & { readonly kind: K["name"] | K; readonly args: ArgsInput<K["args"]> }
   : never;
 
 /** Jobs of known kinds: a name that is none of theirs, or args of another shape, does not compile. */
@@ -28,19 +26,19 @@ export interface TypedJobs<K extends TypedKind> {
    *
    * @throws {InvalidArgsError} the args do not fit the kind's schema; nothing was sent.
    */
-  enqueue<Given extends K>(kind: Given, ...rest: EnqueueRest<KindInput<Given>>): Promise<JobId>;
+  enqueue<Given extends K>(kind: Given, ...rest: EnqueueRest<ArgsInput<Given["args"]>>): Promise<JobId>;
   /** The same by name. */
   enqueue<Name extends K["name"]>(
     kind: Name,
-    ...rest: EnqueueRest<KindInput<Named<K, Name>>>
+    ...rest: EnqueueRest<ArgsInput<Extract<K, { readonly name: Name }>["args"]>>
   ): Promise<JobId>;
 
   /** As {@linkcode Jobs.offer}, of a kind or of its name. */
-  offer<Given extends K>(kind: Given, ...rest: EnqueueRest<KindInput<Given>>): Promise<Offered>;
+  offer<Given extends K>(kind: Given, ...rest: EnqueueRest<ArgsInput<Given["args"]>>): Promise<Offered>;
   /** The same by name. */
   offer<Name extends K["name"]>(
     kind: Name,
-    ...rest: EnqueueRest<KindInput<Named<K, Name>>>
+    ...rest: EnqueueRest<ArgsInput<Extract<K, { readonly name: Name }>["args"]>>
   ): Promise<Offered>;
 
   /** As {@linkcode Jobs.enqueueMany}. */

@@ -1,14 +1,8 @@
-import {
-  type ArgsInput,
-  type ArgsOutput,
-  type ArgsSchema,
-  checkArgs,
-  InvalidArgsError,
-} from "./args_schema.ts";
-import { discard, type Handler, type JobContext } from "./handler.ts";
 import { isArgsSchema, isRecord } from "./_declaration_faults.ts";
 import { show } from "./_show.ts";
+import { type ArgsOutput, type ArgsSchema, checkArgs, InvalidArgsError } from "./args_schema.ts";
 import { InvalidOptionError } from "./errors.ts";
+import { discard, type Handler, type JobContext } from "./handler.ts";
 import type { JsonInput } from "./json.ts";
 import type { Kind } from "./kind.ts";
 
@@ -107,6 +101,3 @@ function checkKind(kind: { readonly name: string; readonly args: ArgsSchema }): 
     `a schema of a Standard Schema library, version 1, for kind ${show(kind.name)}`,
   );
 }
-
-/** The args that jobs of a typed kind are enqueued with. */
-export type KindInput<K extends TypedKind> = ArgsInput<K["args"]>;

@@ -1,6 +1,7 @@
-import type { EventSettings, Queue, RegistrarInput, Settings } from "../mod.ts";
+import type { EventSettings, Queue, Settings } from "../mod.ts";
 import type { CompositionInput } from "../ports/composition.ts";
 import { errorText } from "../ports/error_text.ts";
+import type { RegistrarInput } from "../ports/registrar.ts";
 import { applicationUrl } from "./application_place.ts";
 
 /** What the default export of an application's module holds. */

@@ -4,16 +4,11 @@
  *
  * @module
  */
-import {
-  createRuntime,
-  type Log,
-  type LostThread,
-  type MigrateOptions,
-  type PostgresRuntime,
-} from "../mod.ts";
-import { type Arguments, integerOption, parseArguments, UsageError } from "./arguments.ts";
-import { chosenConfig } from "./application_place.ts";
+import { createRuntime, type Log, type MigrateOptions, type PostgresRuntime } from "../mod.ts";
+import type { LostThread } from "../ports/executor.ts";
 import { type Application, loadApplication, queueNames } from "./application.ts";
+import { chosenConfig } from "./application_place.ts";
+import { type Arguments, integerOption, parseArguments, UsageError } from "./arguments.ts";
 import { EMBEDDED_HELP, programDatabase } from "./database.ts";
 import { consoleToLog, outputToLog } from "./handler_output.ts";
 import { programLog, writeError, writeOut } from "./output.ts";

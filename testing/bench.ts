@@ -2,6 +2,7 @@ import { createMemoryStore, type MemoryStore } from "../adapters/memory/memory_s
 import type { MemoryTx } from "../adapters/memory/memory_tx.ts";
 import type { RecordingRuntime } from "../assembly/common.ts";
 import { createMemoryRuntime } from "../assembly/create_memory_runtime.ts";
+import type { ArgsInput } from "../ports/args_schema.ts";
 import { InvalidOptionError } from "../ports/errors.ts";
 import type { Executor } from "../ports/executor.ts";
 import type { JobDetail, JobId } from "../ports/job.ts";
@@ -12,7 +13,7 @@ import { checkKeys } from "../ports/known_keys.ts";
 import { DELAY_MS_MAX } from "../ports/limits.ts";
 import { type Log, silentLog } from "../ports/log.ts";
 import type { RegistrarInput } from "../ports/registrar.ts";
-import type { KindInput, TypedKind } from "../ports/typed_kind.ts";
+import type { TypedKind } from "../ports/typed_kind.ts";
 import { createExecutor } from "../workers/executor.ts";
 import { Attempts, OWNER } from "./_attempts.ts";
 
@@ -125,7 +126,11 @@ export class TestBench implements AsyncDisposable {
    * Enqueues one job and makes its first attempt at once, whatever else waits and whether its queue is paused. Returns the
    * job as it stands then.
    */
-  perform<K extends TypedKind>(kind: K, args: KindInput<K>, options?: PerformOptions): Promise<JobDetail>;
+  perform<K extends TypedKind>(
+    kind: K,
+    args: ArgsInput<K["args"]>,
+    options?: PerformOptions,
+  ): Promise<JobDetail>;
   /** The same by the kind's name. */
   perform(kind: string, args?: Json, options?: PerformOptions): Promise<JobDetail>;
   /** The same. */

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import type { InOrder, Subscription } from "../../mod.ts";
+import type { Subscription } from "../../mod.ts";
+import type { InOrder } from "../../ports/event.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { TcpProxy } from "../integration/support/tcp_proxy.ts";
 import { Bus, keeping, placed } from "./support/bus.ts";

@@ -4,11 +4,11 @@ import {
   captureChanges,
   EventNotFoundError,
   EventNotPoisonedError,
-  type LogFields,
   type PostgresRuntime,
   silentLog,
   type Subscription,
 } from "../../mod.ts";
+import type { LogFields } from "../../ports/log.ts";
 import { eventually, pause } from "../conformance/eventually.ts";
 import { connectPostgres } from "../integration/support/connect.ts";
 import { TcpProxy } from "../integration/support/tcp_proxy.ts";

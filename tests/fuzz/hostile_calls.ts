@@ -1,3 +1,7 @@
+import { cronerSchedule } from "../../adapters/croner/schedule.ts";
+import { createPostgresStore } from "../../adapters/postgres/postgres_store.ts";
+import type { RecordingRuntime } from "../../assembly/common.ts";
+import { WebhookVerifier } from "../../events/signing/verify.ts";
 import {
   captureChanges,
   createLog,
@@ -11,7 +15,6 @@ import {
   discard,
   handlerOf,
   type Kind,
-  type RecordingRuntime,
   type Registrar,
   silentLog,
   snooze,
@@ -24,11 +27,8 @@ import { matchesGlob } from "../../ports/event_glob.ts";
 import { isDiscard, isSnooze } from "../../ports/handler.ts";
 import { parseJsonText, toJsonText } from "../../ports/json_text.ts";
 import { guardLog } from "../../ports/log.ts";
-import { cronerSchedule } from "../../adapters/croner/schedule.ts";
-import { createPostgresStore } from "../../adapters/postgres/postgres_store.ts";
-import { WebhookVerifier } from "../../events/signing/verify.ts";
-import { Webhooks } from "../../webhooks/mod.ts";
 import { createTestBench } from "../../testing/mod.ts";
+import { Webhooks } from "../../webhooks/mod.ts";
 import { createExecutor } from "../../workers/executor.ts";
 
 /** A call of what the package exports, with something hostile in one place. */

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertLess } from "@std/assert";
 import postgres from "postgres";
-import { createRuntime, type LogFields } from "../../mod.ts";
+import { createRuntime } from "../../mod.ts";
+import type { LogFields } from "../../ports/log.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 

@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
 import postgres from "postgres";
 import { createPostgresStore } from "../../adapters/postgres/postgres_store.ts";
-import { createRuntime, type Kind, type LogFields, type PostgresRuntime } from "../../mod.ts";
+import { createRuntime, type Kind, type PostgresRuntime } from "../../mod.ts";
+import type { LogFields } from "../../ports/log.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 

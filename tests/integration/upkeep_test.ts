@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import { type EnqueueOptions, type PostgresRuntime, silentLog, type UpkeepOverview } from "../../mod.ts";
+import { type EnqueueOptions, type PostgresRuntime, silentLog } from "../../mod.ts";
 import type { LogFields } from "../../ports/log.ts";
+import type { UpkeepOverview } from "../../ports/upkeep.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { Bus } from "../events/support/bus.ts";
 import { SETTINGS } from "./programs/composition.ts";

@@ -1,7 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { createMemoryStore } from "../../adapters/memory/memory_store.ts";
-import { createMemoryRuntime, type LogLevel } from "../../mod.ts";
+import { createMemoryRuntime } from "../../mod.ts";
 import { type JobContext, snooze } from "../../ports/handler.ts";
+import type { LogLevel } from "../../ports/log.ts";
 import { eventually } from "../conformance/eventually.ts";
 
 /** A log that keeps its lines. */

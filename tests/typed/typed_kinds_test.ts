@@ -1,9 +1,10 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { createMemoryStore } from "../../adapters/memory/memory_store.ts";
-import { createMemoryRuntime, defineKind, typedJobs, type WorkingRuntime } from "../../mod.ts";
+import { createMemoryRuntime, defineKind, typedJobs } from "../../mod.ts";
 import { InvalidArgsError } from "../../ports/args_schema.ts";
 import { CompositionError, UndeclaredKindError } from "../../ports/errors.ts";
 import type { Kind } from "../../ports/kind.ts";
+import type { WorkingRuntime } from "../../runtime/runtime.ts";
 import { arkMail, mailsNext, remind, sweep, valibotMail, zodMail } from "./kinds.ts";
 
 const KINDS = [zodMail, valibotMail, arkMail, sweep, remind, mailsNext] as const;

@@ -1,5 +1,6 @@
 /** What must compile, and what must not: checked by `deno check`, never run. */
-import { type ArgsInput, defineKind, handlerOf, type Jobs, type Kind, typedJobs } from "../../mod.ts";
+import { defineKind, handlerOf, type Jobs, type Kind, typedJobs } from "../../mod.ts";
+import type { ArgsInput } from "../../ports/args_schema.ts";
 import { arkMail, remind, sweep, valibotMail, zodMail } from "./kinds.ts";
 
 type Equal<One, Other> = (<T>() => T extends One ? 1 : 2) extends (<T>() => T extends Other ? 1 : 2) ? true

@@ -1,9 +1,7 @@
 import type { NewJob } from "../../../ports/store.ts";
-import type { TxRow } from "../../../ports/tx.ts";
-import type { TxParam } from "../../../ports/tx.ts";
+import type { TxParam, TxRow } from "../../../ports/tx.ts";
 import { arrayLiteral } from "../sql/sql_text.ts";
-import { readySignal } from "../wakes/signals.ts";
-import type { SignalTarget } from "../wakes/signals.ts";
+import { readySignal, type SignalTarget } from "../wakes/signals.ts";
 
 /** Where jobs are written to. */
 export interface InsertTarget extends SignalTarget {

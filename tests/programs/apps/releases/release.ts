@@ -1,5 +1,6 @@
-import type { Kind, MigrationStep, Settings } from "../../../../mod.ts";
+import type { Kind, Settings } from "../../../../mod.ts";
 import type { CompositionInput } from "../../../../ports/composition.ts";
+import type { MigrationStep } from "../../../../ports/database.ts";
 
 /** What a release of an application is made of. */
 export interface Release {
