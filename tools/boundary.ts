@@ -5,6 +5,8 @@
  * @module
  */
 
+import { findCircles } from "./circles.ts";
+
 /** What files of one place may import. The first rule whose `files` matches a path is the file's. */
 interface Rule {
   /** Which files. */
@@ -116,28 +118,47 @@ interface GraphModule {
   }[];
 }
 
-/** One sentence for each import that crosses the boundary. */
+/** One sentence for each import that crosses the boundary, and for each circle of files. */
 export async function findViolations(root: string): Promise<string[]> {
   const files = await trackedFiles(root);
   const base = new URL(`file://${await Deno.realPath(root)}/`).href;
   const violations: string[][] = [];
+  const imports = new Map<string, readonly string[]>();
   const queue = [...files.entries()];
   const work = async (): Promise<void> => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const [index, file] = next;
-      violations[index] = await fileViolations(root, base, file);
+      const modules = await graph(root, file);
+      const self = modules.find((module) => module.specifier === base + file);
+      imports.set(file, self === undefined ? [] : localImports(self, base));
+      violations[index] = self === undefined
+        ? [`${file}: is not in its own module graph`]
+        : fileViolations(base, file, self, modules);
     }
   };
   await Promise.all(Array.from({ length: Math.max(2, navigator.hardwareConcurrency) }, work));
-  return violations.flat();
+  const circles = findCircles(imports).map((path) =>
+    `${path[0]}: imports itself through ${path.slice(1).join(", ")}`
+  );
+  return [...violations.flat(), ...circles];
 }
 
-async function fileViolations(root: string, base: string, file: string): Promise<string[]> {
+function localImports({ dependencies = [] }: GraphModule, base: string): string[] {
+  const targets = dependencies.flatMap(({ code, type }) => [code?.specifier, type?.specifier]);
+  const local = targets.filter((target) => target?.startsWith(base)).map((target) =>
+    target!.slice(base.length)
+  );
+  return [...new Set(local)];
+}
+
+function fileViolations(
+  base: string,
+  file: string,
+  self: GraphModule,
+  modules: readonly GraphModule[],
+): string[] {
   const rule = RULES.find((rule) => rule.files.test(file));
   if (rule === undefined) return [`${file}: no rule says what it may import; add one to tools/boundary.ts`];
-  const modules = await graph(root, file);
-  const self = modules.find((module) => module.specifier === base + file);
-  if (self === undefined) return [`${file}: is not in its own module graph`];
   const found: string[] = [];
   if (self.error !== undefined) found.push(`${file}: ${self.error}`);
   for (const dependency of self.dependencies ?? []) {
@@ -206,7 +227,7 @@ if (import.meta.main) {
   );
   const text = violations.length === 0
     ? "The import boundary holds.\n"
-    : `${violations.join("\n")}\n${violations.length} import(s) cross the boundary.\n`;
+    : `${violations.join("\n")}\n${violations.length} import(s) cross the boundary, or form a circle.\n`;
   await Deno.stdout.write(new TextEncoder().encode(text));
   Deno.exit(violations.length === 0 ? 0 : 1);
 }

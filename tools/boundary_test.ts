@@ -107,3 +107,19 @@ Deno.test("findViolations() keeps the embedded PostgreSQL out of the graph of mo
     ["mod.ts: must not reach embedded/mod.ts", "workers/pool.ts: must not import embedded/mod.ts"],
   );
 });
+
+Deno.test("findViolations() finds circles of files, of types and of values, and the shortest way around each", async () => {
+  assertEquals(
+    await violations({
+      "ports/a.ts": 'import type { B } from "./b.ts"; export type A = B;',
+      "ports/b.ts": 'import type { C } from "./c.ts"; import "./mod.ts"; export type B = C;',
+      "ports/c.ts": 'import "./d.ts"; import "./a.ts"; export interface C {}',
+      "ports/d.ts": 'import "./c.ts";',
+      "ports/self.ts": 'import "./self.ts";',
+    }),
+    [
+      "ports/a.ts: imports itself through ports/b.ts, ports/c.ts, ports/a.ts",
+      "ports/self.ts: imports itself through ports/self.ts",
+    ],
+  );
+});
