@@ -67,13 +67,6 @@ const RULES: readonly Rule[] = [
     node: false,
   },
   { files: /^adapter\//, local: /^(ports|runtime|workers|adapters)\//, npm: NONE, node: false },
-  // The demo's application is user code: it may use a driver as a user would.
-  {
-    files: /^programs\/demo\//,
-    local: /^(programs\/|embedded\/|mod\.ts|assembly\/|adapters\/|events\/|webhooks\/|ports\/)/,
-    npm: ANY,
-    node: true,
-  },
   {
     files: /^programs\//,
     local: /^(mod\.ts|(programs|assembly|ports|runtime|events|webhooks|workers|adapters|embedded)\/)/,
@@ -87,7 +80,15 @@ const RULES: readonly Rule[] = [
     npm: /^fast-check$/,
     node: false,
   },
-  { files: /^(tests|tools|examples|bench)\//, local: ANY, npm: ANY, node: true },
+  // User code: what it imports of ours are entries. The demo reads its command line as our programs do.
+  {
+    files: /^examples\//,
+    local:
+      /^(examples\/|mod\.ts$|(ports|webhooks|transactions|testing|embedded)\/mod\.ts$|events\/signing\/verify\.ts$|programs\/(arguments|interruption|output)\.ts$)/,
+    npm: ANY,
+    node: true,
+  },
+  { files: /^(tests|tools|bench)\//, local: ANY, npm: ANY, node: true },
 ];
 
 function adapter(name: string, npm: RegExp): Rule {

@@ -36,14 +36,14 @@ export class Program implements AsyncDisposable {
   #listeners = new Set<() => void>();
   #status: Deno.CommandStatus | null = null;
 
-  /** Starts `programs/NAME.ts`. */
+  /** Starts `programs/NAME.ts`, or the demo. */
   constructor(name: string, args: readonly string[], options: ProgramOptions = {}) {
     this.#process = new Deno.Command(Deno.execPath(), {
       args: [
         "run",
         "--no-check",
         ...(options.permissions ?? ["--allow-all"]),
-        new URL(`programs/${name}.ts`, root).href,
+        new URL(name === "demo" ? "examples/demo/main.ts" : `programs/${name}.ts`, root).href,
         ...args,
       ],
       cwd: options.cwd ?? root,

@@ -1,6 +1,6 @@
-import { Webhooks } from "../../webhooks/mod.ts";
-import { WebhookVerificationError, WebhookVerifier } from "../../events/signing/verify.ts";
-import type { PostgresRuntime, Queue } from "../../mod.ts";
+import { Webhooks } from "@millrace/millrace/webhooks";
+import { WebhookVerificationError, WebhookVerifier } from "@millrace/millrace/webhooks/verify";
+import type { PostgresRuntime, Queue } from "@millrace/millrace";
 import { FILE_DIGESTED } from "./file_job.ts";
 
 /** What the demo tells of webhooks. */

@@ -4,15 +4,15 @@
  *
  * @module
  */
-import { startEmbedded } from "../embedded/mod.ts";
-import { type Arguments, integerOption, parseArguments, UsageError } from "./arguments.ts";
-import { runDemo } from "./demo/demo.ts";
-import { digestLine } from "./demo/digest_line.ts";
-import { filesUnder, SKIPPED } from "./demo/files.ts";
-import { ProgressBar } from "./demo/progress_bar.ts";
-import { summaryTable } from "./demo/summary.ts";
-import { Interruption } from "./interruption.ts";
-import { writeError, writeOut } from "./output.ts";
+import { startEmbedded } from "@millrace/millrace/embedded";
+import { type Arguments, integerOption, parseArguments, UsageError } from "../../programs/arguments.ts";
+import { Interruption } from "../../programs/interruption.ts";
+import { writeError, writeOut } from "../../programs/output.ts";
+import { runDemo } from "./demo.ts";
+import { digestLine } from "./digest_line.ts";
+import { filesUnder, SKIPPED } from "./files.ts";
+import { ProgressBar } from "./progress_bar.ts";
+import { summaryTable } from "./summary.ts";
 
 const HELP =
   `Describes every file under a directory: SHA-256, size, lines. One job per file, and one event per described file,
@@ -85,7 +85,7 @@ async function demo(given: Arguments): Promise<number> {
 }
 
 async function directoryOf(word: string | undefined): Promise<string> {
-  const path = word ?? decodeURIComponent(new URL("..", import.meta.url).pathname);
+  const path = word ?? decodeURIComponent(new URL("../..", import.meta.url).pathname);
   const info = await Deno.stat(path).catch(() => null);
   if (info === null || !info.isDirectory) {
     throw new UsageError(`Cannot use ${JSON.stringify(path)}: expected a directory`);

@@ -1,4 +1,4 @@
-import type { Parts, Registrar } from "../../mod.ts";
+import type { Parts, Registrar } from "@millrace/millrace";
 import { FILE_QUEUE } from "./file_job.ts";
 
 /** The name of the subscription, and so of its jobs' kind. */

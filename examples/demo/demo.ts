@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import { createLog, createRuntime, type Kind, type PostgresRuntime } from "../../mod.ts";
+import { createLog, createRuntime, type Kind, type PostgresRuntime } from "@millrace/millrace";
 import { DATABASE_VARIABLE, FILE_DIGESTED, FILE_KIND, FILE_QUEUE, type FileJob } from "./file_job.ts";
 import type { DemoResult } from "./summary.ts";
 import { totals, TOTALS_KIND } from "./totals.ts";

@@ -5,9 +5,7 @@
  * @module
  */
 import postgres from "postgres";
-import { createRuntime, silentLog } from "../../mod.ts";
-import { discard, type JobContext } from "../../ports/handler.ts";
-import type { Json } from "../../ports/json.ts";
+import { createRuntime, discard, type JobContext, type Json, silentLog } from "@millrace/millrace";
 import { describe } from "./digest.ts";
 import { DATABASE_VARIABLE, FILE_DIGESTED, type FileJob } from "./file_job.ts";
 

@@ -1,4 +1,4 @@
-import type { EventType } from "../../ports/event.ts";
+import type { EventType } from "@millrace/millrace";
 
 /** The args of one job of the demo. */
 export interface FileJob {
