@@ -34,7 +34,7 @@ export { createRuntime, type CreateRuntimeOptions, type PostgresRuntime } from "
 export { captureChanges, type CaptureOptions, type CaptureSql } from "./events/capture_changes.ts";
 export { deliverTwice, type DeliverTwiceOptions } from "./events/deliver_twice.ts";
 export type { EventSettings } from "./events/settings.ts";
-export { type App, type AppSpec, defineApp } from "./ports/app.ts";
+export { type App, type AppSpec, defineApp } from "./composing/app.ts";
 export { type ArgsIssue, type ArgsSchema, InvalidArgsError } from "./ports/args_schema.ts";
 export { type Backoff, DefaultBackoff } from "./ports/backoff.ts";
 export type { CompositionInput } from "./ports/composition.ts";
@@ -107,7 +107,8 @@ export type { CancelResult, EnqueueOptions, EnqueueRequest, Jobs } from "./ports
 export type { Json, JsonInput } from "./ports/json.ts";
 export { MissingKeyMemberError } from "./ports/key_rule.ts";
 export type { Kind, Periodic, Queue } from "./ports/kind.ts";
-export { createLog, type Log, type LogOptions, silentLog } from "./ports/log.ts";
+export { type Log, type LogOptions } from "./ports/log.ts";
+export { createLog, silentLog } from "./shared/log.ts";
 export type { Permissions } from "./ports/permissions.ts";
 export type { PartMigrations, Parts, Registrar, RegistrarInput } from "./ports/registrar.ts";
 export type { Runtime, WaitOptions, WaitResult } from "./ports/runtime.ts";

@@ -27,8 +27,9 @@ export {
   type PostgresStoreOptions,
 } from "../adapters/postgres/postgres_store.ts";
 export type { Statements } from "../adapters/postgres/sql/statements.ts";
-export { DEFAULT_QUEUES } from "../ports/app.ts";
-export { compose, type Composition, type CompositionInput } from "../ports/composition.ts";
+export { DEFAULT_QUEUES } from "../composing/app.ts";
+export { type Composition, type CompositionInput } from "../ports/composition.ts";
+export { compose } from "../composing/compose.ts";
 export type {
   ChannelObserver,
   ChannelSubscription,
@@ -48,8 +49,9 @@ export type {
 } from "../ports/executor.ts";
 export type { PeriodicRun, WaitingOverview } from "../ports/inspector.ts";
 export { type AttemptError, isFinal, JOB_STATES, type JobProgress } from "../ports/job.ts";
-export { type JsonTextOptions, parseJsonText, toJsonText } from "../ports/json_text.ts";
-export { keepsTwinsOut, type KeyRule, keyRuleOf } from "../ports/key_rule.ts";
+export { type JsonTextOptions, parseJsonText, toJsonText } from "../shared/json_text.ts";
+export { type KeyRule } from "../ports/key_rule.ts";
+export { keepsTwinsOut, keyRuleOf } from "../shared/key_rule.ts";
 export type {
   PeriodicBase,
   PeriodicCron,
@@ -67,7 +69,7 @@ export {
   OUTPUT_BYTES_MAX,
   PERIODIC_PREFIX,
 } from "../ports/limits.ts";
-export { MAINTENANCE_QUEUE } from "../ports/periodic_job.ts";
+export { MAINTENANCE_QUEUE } from "../composing/periodic_job.ts";
 export { PROTOCOL } from "../ports/protocol.ts";
 export type { Service } from "../ports/runtime.ts";
 export type { Schedule } from "../ports/schedule.ts";

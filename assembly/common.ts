@@ -1,12 +1,13 @@
 import type { EventSettings } from "../events/settings.ts";
 import type { CompositionInput } from "../ports/composition.ts";
-import type { LostThread } from "../ports/executor.ts";
-import { checkKeys } from "../ports/known_keys.ts";
-import { createLog, type Log } from "../ports/log.ts";
 import type { Recorder } from "../ports/event.ts";
+import type { LostThread } from "../ports/executor.ts";
+import type { Log } from "../ports/log.ts";
 import type { RegistrarInput } from "../ports/registrar.ts";
 import type { WorkingRuntime } from "../runtime/runtime.ts";
 import type { Settings } from "../runtime/settings.ts";
+import { checkKeys } from "../shared/known_keys.ts";
+import { createLog } from "../shared/log.ts";
 import { EXECUTOR_OPTIONS, type ExecutorOptions } from "../workers/options.ts";
 
 /** What both runtimes take. */

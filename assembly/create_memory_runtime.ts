@@ -4,12 +4,12 @@ import { noDatabase } from "../adapters/memory/no_database.ts";
 import { MemoryRecorder } from "../events/memory_recorder.ts";
 import { resolveEventSettings } from "../events/settings.ts";
 import type { Recorder } from "../ports/event.ts";
-import { checkKeys } from "../ports/known_keys.ts";
-import { guardLog } from "../ports/log.ts";
 import type { Parts } from "../ports/registrar.ts";
 import { UpkeepRecords } from "../runtime/_upkeep.ts";
 import { PartsBuilder } from "../runtime/parts.ts";
 import { buildRuntime } from "../runtime/runtime.ts";
+import { checkKeys } from "../shared/known_keys.ts";
+import { guardLog } from "../shared/log.ts";
 import { createExecutor } from "../workers/executor.ts";
 import {
   BUILD_KEYS,

@@ -5,13 +5,13 @@ import { OUTBOX } from "../events/_schema.ts";
 import { Outbox, takesPart } from "../events/outbox.ts";
 import type { Database, MigrateOptions } from "../ports/database.ts";
 import type { Events } from "../ports/events.ts";
-import { checkKeys } from "../ports/known_keys.ts";
-import { guardLog } from "../ports/log.ts";
 import type { PartMigrations, Parts, Registrar } from "../ports/registrar.ts";
 import type { Service } from "../ports/runtime.ts";
 import { UpkeepRecords } from "../runtime/_upkeep.ts";
 import { PartsBuilder } from "../runtime/parts.ts";
 import { buildRuntime, type WorkingRuntime } from "../runtime/runtime.ts";
+import { checkKeys } from "../shared/known_keys.ts";
+import { guardLog } from "../shared/log.ts";
 import { createExecutor } from "../workers/executor.ts";
 import {
   BUILD_KEYS,

@@ -1,5 +1,6 @@
 import { InvalidOptionError } from "../ports/errors.ts";
-import { type Log, silentLog } from "../ports/log.ts";
+import type { Log } from "../ports/log.ts";
+import { silentLog } from "../shared/log.ts";
 import { type Cluster, openCluster, temporaryCluster } from "./cluster.ts";
 import { EmbeddedPostgresError } from "./error.ts";
 import { isAlive, type Postmaster, readPostmaster } from "./postmaster_file.ts";

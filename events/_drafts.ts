@@ -1,8 +1,8 @@
 import { InvalidOptionError, TooLargeError, UndeclaredEventTypeError } from "../ports/errors.ts";
 import type { EventDraft, EventType } from "../ports/event.ts";
-import { toJsonText } from "../ports/json_text.ts";
-import { checkKeys } from "../ports/known_keys.ts";
 import { EVENT_DATA_BYTES_MAX, EVENT_TEXT_LENGTH_MAX } from "../ports/limits.ts";
+import { toJsonText } from "../shared/json_text.ts";
+import { checkKeys } from "../shared/known_keys.ts";
 
 /** An event to be written. All is checked already. */
 export interface NewEvent {

@@ -2,8 +2,8 @@ import type { Database } from "../ports/database.ts";
 import { errorText } from "../ports/error_text.ts";
 import type { EventId } from "../ports/event.ts";
 import type { Log } from "../ports/log.ts";
-import { asciiText } from "../ports/text.ts";
-import { isBadValue } from "../ports/outage.ts";
+import { isBadValue } from "../shared/outage.ts";
+import { asciiText } from "../shared/text.ts";
 import type { EventSettings } from "./settings.ts";
 
 /** How often the fan-out of an event may fail before it is set aside. */

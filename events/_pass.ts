@@ -1,5 +1,6 @@
 import { errorText } from "../ports/error_text.ts";
 import type { Log } from "../ports/log.ts";
+import { isBadValue, isOfTheMoment } from "../shared/outage.ts";
 import {
   type Alone,
   type BatchContext,
@@ -13,8 +14,6 @@ import {
 import { type ClaimPosition, START } from "./_claim_position.ts";
 import { noteFailure, retryMsMax } from "./_failures.ts";
 import type { Turn } from "./_in_order.ts";
-import { isOutage } from "../ports/in_halves.ts";
-import { isBadValue } from "../ports/outage.ts";
 import type { EventSettings } from "./settings.ts";
 
 /** What one pass over the outbox needs. */
@@ -71,7 +70,7 @@ export async function pass(options: PassOptions): Promise<PassResult> {
     alone = claimed.filter(isAlone);
     others = claimed.length - alone.length;
   } catch (error) {
-    if (isOutage(error) || claimed.length === 0) throw error;
+    if (isOfTheMoment(error) || claimed.length === 0) throw error;
     options.log.debug("batch of events not fanned out, going one by one", { error: errorText(error) });
     alone = claimed;
     left = 0;
@@ -109,7 +108,7 @@ async function oneByOne(
         if (event !== null) made = await fanOutAlone(tx, options, event, await turn.wanted(tx, isInTurn));
       });
     } catch (error) {
-      if (isOutage(error) || event === null) throw error;
+      if (isOfTheMoment(error) || event === null) throw error;
       failed.push({ event, error, isAnyDone: false });
       continue;
     }

@@ -1,15 +1,15 @@
 import type { Database } from "../ports/database.ts";
 import { EventNotFoundError, EventNotPoisonedError, InvalidOptionError } from "../ports/errors.ts";
 import type { EventId } from "../ports/event.ts";
-import { isEventGlob } from "../ports/event_glob.ts";
 import type { Backlog, EventDetail, EventFilter, EventState, EventSummary } from "../ports/events.ts";
 import type { Inspector } from "../ports/inspector.ts";
 import type { JobId } from "../ports/job.ts";
-import { isTooDeep, relayJsonText } from "../ports/json_text.ts";
-import { checkKeys } from "../ports/known_keys.ts";
 import { LIST_LIMIT_MAX } from "../ports/limits.ts";
-import { checkText } from "../ports/text.ts";
 import type { TxRow } from "../ports/tx.ts";
+import { isEventGlob } from "../shared/event_glob.ts";
+import { isTooDeep, relayJsonText } from "../shared/json_text.ts";
+import { checkKeys } from "../shared/known_keys.ts";
+import { checkText } from "../shared/text.ts";
 import { OUTBOX_CHANNEL } from "./_schema.ts";
 
 const WAITING_COUNTED_MAX = 10_000;

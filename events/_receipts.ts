@@ -5,7 +5,7 @@ import type { Receipt } from "../ports/events.ts";
 import type { JobId } from "../ports/job.ts";
 import type { WaitOptions } from "../ports/runtime.ts";
 import type { TxRow } from "../ports/tx.ts";
-import { waitMs, waitSignal } from "../ports/waiting.ts";
+import { waitMs, waitSignal } from "../shared/waiting.ts";
 import { isEventId } from "./_reads.ts";
 
 /** The pauses between two looks, in ms: each is longer than the one before. */

@@ -2,7 +2,7 @@ import type { Composition } from "../ports/composition.ts";
 import type { Database } from "../ports/database.ts";
 import type { EventDraft, EventId, Recorder } from "../ports/event.ts";
 import { checkTx, type Tx, type TxParam, type TxRow } from "../ports/tx.ts";
-import { inBatches } from "../ports/batches.ts";
+import { inBatches } from "../shared/batches.ts";
 import { type NewEvent, newEvent, newEvents } from "./_drafts.ts";
 
 /** One row per event, in order, and at most one notification. The events are passed as one JSON text. */

@@ -2,8 +2,8 @@ import type { Database } from "../ports/database.ts";
 import { errorText } from "../ports/error_text.ts";
 import type { EventId, EventKeeper } from "../ports/event.ts";
 import type { Log } from "../ports/log.ts";
-import { stepInHalves } from "../ports/in_halves.ts";
-import type { SweepPosition } from "../ports/sweep_position.ts";
+import { stepInHalves } from "../shared/in_halves.ts";
+import type { SweepPosition } from "../shared/sweep_position.ts";
 
 /** The most rows of one step. */
 const STEP_MAX = 1000;

@@ -1,5 +1,5 @@
 import type { InOrder, Subscription } from "../ports/event.ts";
-import { matchesGlob } from "../ports/event_glob.ts";
+import { matchesGlob } from "../shared/event_glob.ts";
 
 /** The most types whose subscribers are remembered: triggers may make up any number. */
 const TYPES_MAX = 1000;

@@ -1,7 +1,7 @@
 import type { Database, Transaction } from "../ports/database.ts";
 import type { Subscription } from "../ports/event.ts";
-import { toJsonText } from "../ports/json_text.ts";
 import type { Log } from "../ports/log.ts";
+import { toJsonText } from "../shared/json_text.ts";
 import { STILL_MS_MAX } from "./_in_order.ts";
 import { OUTBOX_CHANNEL } from "./_schema.ts";
 

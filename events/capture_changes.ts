@@ -1,7 +1,7 @@
 import { InvalidOptionError } from "../ports/errors.ts";
-import { isEventTypeName } from "../ports/event_glob.ts";
-import { checkIdentifier, quoteIdentifier as quote } from "../ports/identifier.ts";
-import { checkKeys } from "../ports/known_keys.ts";
+import { isEventTypeName } from "../shared/event_glob.ts";
+import { checkIdentifier, quoteIdentifier as quote } from "../shared/identifier.ts";
+import { checkKeys } from "../shared/known_keys.ts";
 
 /** What is to be captured. Expressions are SQL of the team's own, never of a user's. */
 export interface CaptureOptions {

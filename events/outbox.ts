@@ -17,7 +17,7 @@ import type { Log } from "../ports/log.ts";
 import type { Registrar } from "../ports/registrar.ts";
 import type { Service, WaitOptions } from "../ports/runtime.ts";
 import type { Upkeep } from "../ports/upkeep.ts";
-import { SweepPosition } from "../ports/sweep_position.ts";
+import { SweepPosition } from "../shared/sweep_position.ts";
 import { alertsOf } from "./_alerts.ts";
 import { warnOfOldCaptures } from "./_captures.ts";
 import { dropEvent, getEvent, listEvents, readBacklog, requeueEvent } from "./_reads.ts";

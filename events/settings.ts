@@ -1,6 +1,6 @@
 import { InvalidOptionError } from "../ports/errors.ts";
-import { checkKeys } from "../ports/known_keys.ts";
 import { DELAY_MS_MAX } from "../ports/limits.ts";
+import { checkKeys } from "../shared/known_keys.ts";
 
 /** The times and bounds of events, whole numbers. Every one has a default that suits production; tests make them shorter. */
 export interface EventSettings {

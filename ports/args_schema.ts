@@ -1,5 +1,5 @@
-import { show } from "./_show.ts";
 import { errorText } from "./error_text.ts";
+import { show } from "./show.ts";
 
 /**
  * What describes and checks the args of a kind: a schema of any library that follows the Standard Schema interface,
@@ -148,4 +148,12 @@ function cut(message: string): string {
   return message.length <= MESSAGE_LENGTH_MAX
     ? message
     : `${message.slice(0, MESSAGE_LENGTH_MAX).toWellFormed()}...`;
+}
+
+/** A schema is an object, or a function with members. */
+export function isArgsSchema(schema: unknown): boolean {
+  if ((typeof schema !== "object" && typeof schema !== "function") || schema === null) return false;
+  const standard: unknown = Reflect.get(schema, "~standard");
+  return typeof standard === "object" && standard !== null && Reflect.get(standard, "version") === 1 &&
+    typeof Reflect.get(standard, "validate") === "function";
 }

@@ -1,4 +1,4 @@
-import { show } from "./_show.ts";
+import { show } from "./show.ts";
 
 /** The conditions that a caller may want to catch, each with the fields needed to act on it. */
 

@@ -1,9 +1,9 @@
-import { show } from "./_show.ts";
 import { errorText } from "./error_text.ts";
 import type { Jobs } from "./jobs.ts";
 import type { Json, JsonInput } from "./json.ts";
 import type { Log } from "./log.ts";
 import type { Permissions } from "./permissions.ts";
+import { show } from "./show.ts";
 import type { Tx } from "./tx.ts";
 
 /**

@@ -1,6 +1,3 @@
-import { InvalidOptionError } from "./errors.ts";
-import { checkKeys } from "./known_keys.ts";
-
 /** Fields of a log line. Secrets and args are never among them. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
@@ -26,66 +23,3 @@ export interface LogOptions {
   /** The lowest level that is written. Default `info`. */
   readonly level?: LogLevel;
 }
-
-const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
-
-/**
- * A log that writes one JSON object a line: `time`, `level`, `event` and the fields. Characters that would act on a
- * terminal or a page are written as escapes of JSON: whoever reads the line as JSON gets them back.
- *
- * @throws {InvalidOptionError} an option is not as it should be.
- */
-export function createLog(options: LogOptions): Log {
-  checkKeys("a log", options, ["write", "level"]);
-  if (typeof options.write !== "function") {
-    throw new InvalidOptionError("write", options.write, "a function of a line");
-  }
-  if (options.level !== undefined && !LEVELS.includes(options.level)) {
-    throw new InvalidOptionError("level", options.level, `one of ${LEVELS.join(", ")}`);
-  }
-  const lowest = LEVELS.indexOf(options.level ?? "info");
-  const at = (level: LogLevel) => (event: string, fields: LogFields = {}): void => {
-    if (LEVELS.indexOf(level) < lowest) return;
-    // Named twice: first for their place in the line, last so that no field takes the name of one of them.
-    const head = { time: new Date().toISOString(), level, event };
-    options.write(showable(JSON.stringify({ ...head, ...fields, ...head })));
-  };
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
-}
-
-// JSON escapes no more than U+0000 to U+001F. These break lines, drive terminals, or turn the direction of writing.
-const ACTIVE = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
-
-function showable(json: string): string {
-  return json.replace(ACTIVE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
-}
-
-/**
- * Checks that what was given for a log can be one. Else every line would be dropped without a word.
- *
- * @throws {InvalidOptionError} it lacks one of the four functions.
- */
-export function checkLog(option: string, log: unknown): asserts log is Log {
-  const isObject = typeof log === "object" && log !== null || typeof log === "function";
-  if (isObject && LEVELS.every((level) => typeof Reflect.get(log, level) === "function")) return;
-  throw new InvalidOptionError(
-    option,
-    log,
-    `an object with ${LEVELS.map((level) => `${level}()`).join(", ")}`,
-  );
-}
-
-/** The same log, but a line that can't be written is dropped: no job is lost because nobody reads the log. */
-export function guardLog(log: Log): Log {
-  const guard = (level: LogLevel) => (event: string, fields?: LogFields): void => {
-    try {
-      log[level](event, fields);
-    } catch {
-      // There is nowhere left to tell of it.
-    }
-  };
-  return { debug: guard("debug"), info: guard("info"), warn: guard("warn"), error: guard("error") };
-}
-
-/** A log that drops everything. */
-export const silentLog: Log = createLog({ write: () => {}, level: "error" });

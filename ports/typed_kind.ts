@@ -1,10 +1,15 @@
-import { isArgsSchema, isRecord } from "./_declaration_faults.ts";
-import { show } from "./_show.ts";
-import { type ArgsOutput, type ArgsSchema, checkArgs, InvalidArgsError } from "./args_schema.ts";
+import {
+  type ArgsOutput,
+  type ArgsSchema,
+  checkArgs,
+  InvalidArgsError,
+  isArgsSchema,
+} from "./args_schema.ts";
 import { InvalidOptionError } from "./errors.ts";
 import { discard, type Handler, type JobContext } from "./handler.ts";
 import type { JsonInput } from "./json.ts";
 import type { Kind } from "./kind.ts";
+import { show } from "./show.ts";
 
 /** A kind whose name and args the compiler knows. Everything that takes a {@linkcode Kind} takes it. */
 export interface TypedKind<Name extends string = string, Schema extends ArgsSchema = ArgsSchema>
@@ -93,7 +98,9 @@ export function handlerOf<Schema extends ArgsSchema>(
 }
 
 function checkKind(kind: { readonly name: string; readonly args: ArgsSchema }): void {
-  if (!isRecord(kind)) throw new InvalidOptionError("a kind", kind, "an object with name and args");
+  if (typeof kind !== "object" || kind === null) {
+    throw new InvalidOptionError("a kind", kind, "an object with name and args");
+  }
   if (isArgsSchema(kind.args)) return;
   throw new InvalidOptionError(
     "args",

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { createLog } from "../ports/log.ts";
+import { createLog } from "../shared/log.ts";
 import { outputToLog } from "./handler_output.ts";
 
 Deno.test("outputToLog() takes the executor's prefix apart, and nothing that only looks like one", () => {

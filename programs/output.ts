@@ -1,4 +1,5 @@
-import { createLog, type Log } from "../ports/log.ts";
+import type { Log } from "../ports/log.ts";
+import { createLog } from "../shared/log.ts";
 
 /** Writes a line to standard output, whole. */
 export function writeOut(text: string): void {

@@ -1,5 +1,5 @@
 import { InvalidOptionError } from "../ports/errors.ts";
-import { checkIdentifier, quoteIdentifier } from "../ports/identifier.ts";
+import { checkIdentifier, quoteIdentifier } from "../shared/identifier.ts";
 
 /**
  * Quotes the name of a table, `orders` or `shop.orders`, as PostgreSQL has it: capitals count.

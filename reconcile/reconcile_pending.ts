@@ -1,9 +1,10 @@
 import type { Database } from "../ports/database.ts";
 import { InvalidOptionError } from "../ports/errors.ts";
 import type { JobId } from "../ports/job.ts";
-import { checkKeys } from "../ports/known_keys.ts";
-import { type Log, silentLog } from "../ports/log.ts";
+import type { Log } from "../ports/log.ts";
 import type { Tx, TxRow } from "../ports/tx.ts";
+import { checkKeys } from "../shared/known_keys.ts";
+import { silentLog } from "../shared/log.ts";
 import { quoteColumn, quoteTable } from "./_identifiers.ts";
 import { COLUMN_TYPE, PAGES, type Statements, statementsOf } from "./_statements.ts";
 

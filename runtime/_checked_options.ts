@@ -1,10 +1,11 @@
-import { compose, type Composition, type CompositionInput } from "../ports/composition.ts";
+import { compose } from "../composing/compose.ts";
+import type { Composition, CompositionInput } from "../ports/composition.ts";
 import { errorText } from "../ports/error_text.ts";
 import { CompositionError, InvalidOptionError, UndeclaredQueueError } from "../ports/errors.ts";
-import { checkKeys } from "../ports/known_keys.ts";
-import { checkLog } from "../ports/log.ts";
 import type { Schedule } from "../ports/schedule.ts";
-import { checkText } from "../ports/text.ts";
+import { checkKeys } from "../shared/known_keys.ts";
+import { checkLog } from "../shared/log.ts";
+import { checkText } from "../shared/text.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { resolveSettings, type Settings } from "./settings.ts";
 

@@ -1,7 +1,7 @@
 import type { Composition } from "../ports/composition.ts";
-import { keyRuleOf } from "../ports/key_rule.ts";
 import { PERIODIC_PREFIX } from "../ports/limits.ts";
 import type { Declared } from "../ports/store.ts";
+import { keyRuleOf } from "../shared/key_rule.ts";
 
 /** What others may enqueue beside the runtime. */
 export function declaredOf(composition: Composition): Declared {

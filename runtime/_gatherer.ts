@@ -1,5 +1,5 @@
 import type { Inserted, NewJob, Store } from "../ports/store.ts";
-import { isRefusal } from "../ports/outage.ts";
+import { isRefusal } from "../shared/outage.ts";
 
 /** The most rows of one insert. */
 const ROWS_MAX = 1000;

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { silentLog } from "../ports/log.ts";
 import type { Claimed } from "../ports/store.ts";
+import { silentLog } from "../shared/log.ts";
 import { GivenBack } from "./_given_back.ts";
 
 Deno.test("GivenBack tells of a job that is given back 5 times in a row, and again at each doubling", () => {

@@ -4,7 +4,7 @@ import type { Log, LogFields } from "../ports/log.ts";
 import { PROTOCOL } from "../ports/protocol.ts";
 import type { Aside, DeclaredKind, DeclaredPeriodic, Requests, Rescued, Store } from "../ports/store.ts";
 import type { Upkeep, UpkeepTask } from "../ports/upkeep.ts";
-import { isOutage } from "../ports/outage.ts";
+import { isOutage } from "../shared/outage.ts";
 import { Ticker } from "./_ticker.ts";
 
 /** What is said about one lost process is said again after so long, in ms, and of so many it is remembered. */

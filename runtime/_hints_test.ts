@@ -1,7 +1,7 @@
 import { assertEquals, assertLess } from "@std/assert";
 import type { JobId } from "../ports/job.ts";
-import { silentLog } from "../ports/log.ts";
 import type { Requests } from "../ports/store.ts";
+import { silentLog } from "../shared/log.ts";
 import { Hints } from "./_hints.ts";
 
 const NOTHING: Requests = { cancelRequested: [], pausedQueues: [] };

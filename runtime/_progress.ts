@@ -1,7 +1,7 @@
 import { errorText } from "../ports/error_text.ts";
 import type { Log } from "../ports/log.ts";
 import type { ProgressEntry, RunRef, Store } from "../ports/store.ts";
-import { writeText } from "../ports/refused_text.ts";
+import { writeText } from "../shared/refused_text.ts";
 import type { Timer } from "./_timer.ts";
 
 /** The shortest time between two writes, in ms. */

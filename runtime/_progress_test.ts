@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { silentLog } from "../ports/log.ts";
 import type { ProgressEntry, Store } from "../ports/store.ts";
+import { silentLog } from "../shared/log.ts";
 import { Progress } from "./_progress.ts";
 
 const entry = (done: number): ProgressEntry => ({ id: "1", run: 1, done, note: null });

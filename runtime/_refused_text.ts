@@ -1,5 +1,5 @@
 import type { Settlement } from "../ports/store.ts";
-import { asciiText } from "../ports/text.ts";
+import { asciiText } from "../shared/text.ts";
 
 /** The settlement with the words of its error in ASCII, which every encoding has; undefined when they are so already. */
 export function asciiSettlement(settlement: Settlement): Settlement | undefined {

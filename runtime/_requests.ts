@@ -2,17 +2,17 @@ import { checkArgs } from "../ports/args_schema.ts";
 import type { Composition } from "../ports/composition.ts";
 import { InvalidOptionError, UndeclaredKindError, UndeclaredQueueError } from "../ports/errors.ts";
 import type { DepthFilter, JobFilter } from "../ports/inspector.ts";
-import { instantText } from "../ports/instant.ts";
 import { JOB_STATES, type JobId } from "../ports/job.ts";
 import type { EnqueueOptions, EnqueueRequest } from "../ports/jobs.ts";
 import type { JsonInput } from "../ports/json.ts";
-import { toJsonText } from "../ports/json_text.ts";
-import { checkKeyMembers, keyRuleOf } from "../ports/key_rule.ts";
 import type { Kind } from "../ports/kind.ts";
-import { checkKeys } from "../ports/known_keys.ts";
 import { ARGS_BYTES_MAX, LIST_LIMIT_MAX, PERIODIC_PREFIX } from "../ports/limits.ts";
 import type { NewJob } from "../ports/store.ts";
-import { checkText } from "../ports/text.ts";
+import { instantText } from "../shared/instant.ts";
+import { toJsonText } from "../shared/json_text.ts";
+import { checkKeyMembers, keyRuleOf } from "../shared/key_rule.ts";
+import { checkKeys } from "../shared/known_keys.ts";
+import { checkText } from "../shared/text.ts";
 
 /**
  * Turns a request into a job to be written. All that can be wrong with it is found here, before any SQL is sent. It is a

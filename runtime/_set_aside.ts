@@ -1,7 +1,7 @@
 import { errorText } from "../ports/error_text.ts";
 import { sqlStateOf } from "../ports/errors.ts";
 import type { Log } from "../ports/log.ts";
-import { LineAllowance } from "../ports/line_allowance.ts";
+import { LineAllowance } from "../shared/line_allowance.ts";
 import type { Timer } from "./_timer.ts";
 
 const FIRST_MS = 1000;

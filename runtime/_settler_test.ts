@@ -5,8 +5,9 @@ import {
   StatementTimeoutError,
   TransactionConflictError,
 } from "../ports/errors.ts";
-import { type LogFields, silentLog } from "../ports/log.ts";
+import type { LogFields } from "../ports/log.ts";
 import type { Settled as StoredEnd, Settlement, Store } from "../ports/store.ts";
+import { silentLog } from "../shared/log.ts";
 import { type Settled, Settler, type SettlerOptions } from "./_settler.ts";
 import { UpkeepRecords } from "./_upkeep.ts";
 

@@ -1,6 +1,6 @@
-import { keyRuleOf } from "../ports/key_rule.ts";
 import type { Kind } from "../ports/kind.ts";
 import type { Log } from "../ports/log.ts";
+import { keyRuleOf } from "../shared/key_rule.ts";
 
 /** Warns of kinds whose completed jobs are to keep twins out for longer than completed jobs are kept. */
 export function warnOfShortRetention(kinds: Iterable<Kind>, retentionCompletedMs: number, log: Log): void {

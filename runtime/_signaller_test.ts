@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { silentLog } from "../ports/log.ts";
 import type { Signal, Store } from "../ports/store.ts";
+import { silentLog } from "../shared/log.ts";
 import { Signaller } from "./_signaller.ts";
 
 Deno.test("Signaller lets others send in its place, a few at once and never past what is pending", async () => {

@@ -8,8 +8,8 @@ import type {
   Store,
   TickPlace,
 } from "../ports/store.ts";
-import { inHalves, isOutage as isOfTheMoment } from "../ports/in_halves.ts";
-import { isOfOthers, isOutage } from "../ports/outage.ts";
+import { inHalves } from "../shared/in_halves.ts";
+import { isOfOthers, isOfTheMoment, isOutage } from "../shared/outage.ts";
 import { type Declaration, isAhead, isSameSpec, planOf, type Turn, turnOf } from "./_periodic_plan.ts";
 import { Refusals } from "./_refusals.ts";
 import { dueTick } from "./_ticks.ts";

@@ -9,7 +9,7 @@ import type {
   UpkeepTask,
   UpkeepTaskOptions,
 } from "../ports/upkeep.ts";
-import { withReport } from "../ports/upkeep_report.ts";
+import { withReport } from "../shared/upkeep_report.ts";
 import { Ticker } from "./_ticker.ts";
 import { TaskRecord } from "./_upkeep_task.ts";
 

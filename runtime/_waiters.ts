@@ -1,10 +1,10 @@
 import { errorText } from "../ports/error_text.ts";
 import type { JobId } from "../ports/job.ts";
 import type { Json } from "../ports/json.ts";
-import { isTooDeep } from "../ports/json_text.ts";
 import type { Log } from "../ports/log.ts";
 import type { WaitResult } from "../ports/runtime.ts";
 import type { Final, Finals, Store } from "../ports/store.ts";
+import { isTooDeep } from "../shared/json_text.ts";
 import { levelOf } from "./_level_of.ts";
 import type { Signaller } from "./_signaller.ts";
 import { Ticker } from "./_ticker.ts";

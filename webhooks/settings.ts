@@ -1,6 +1,6 @@
 import { InvalidOptionError } from "../ports/errors.ts";
-import { checkKeys } from "../ports/known_keys.ts";
 import { DELAY_MS_MAX } from "../ports/limits.ts";
+import { checkKeys } from "../shared/known_keys.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -1,27 +1,19 @@
 import { InvalidOptionError, RuntimeStateError } from "../ports/errors.ts";
 import type { EventType } from "../ports/event.ts";
 import type { Handler } from "../ports/handler.ts";
-import { checkKeys } from "../ports/known_keys.ts";
 import type { Parts, Registrar } from "../ports/registrar.ts";
 import type { UpkeepTask } from "../ports/upkeep.ts";
+import { checkKeys } from "../shared/known_keys.ts";
 import { Attempts } from "./deliveries/attempt.ts";
 import { deliverHandler } from "./deliveries/deliver.ts";
 import { Deliveries } from "./deliveries/delivery.ts";
-import { EndpointHealth } from "./endpoints/endpoint_health.ts";
-import { Endpoints, isOwnerId, OWNER_EXPECTED } from "./endpoints/endpoints.ts";
 import { FANOUT_SUBSCRIPTION, fanOutHandler } from "./deliveries/fan_out.ts";
 import { orderedFanOut } from "./deliveries/fan_out_in_order.ts";
 import { givenUpAlerts } from "./deliveries/given_up.ts";
 import { JOBLESS_PERIODIC, joblessHandler } from "./deliveries/jobless.ts";
-import { KEY_VARIABLE, KeyRing } from "./endpoints/key_ring.ts";
-import { exposedTypes, Operations } from "./endpoints/operations.ts";
 import { DELIVER_KIND } from "./deliveries/queue_deliveries.ts";
 import { REPLAY_KIND, replayHandler } from "./deliveries/replay.ts";
 import { keepUndelivered, RETENTION_PERIODIC, retentionHandler } from "./deliveries/retention.ts";
-import { WEBHOOKS } from "./schema.ts";
-import { SecretBox } from "./endpoints/secret_box.ts";
-import { SecretCheck } from "./endpoints/secret_check.ts";
-import { checkIsolation, Sender } from "./sender/sender.ts";
 import { Turns } from "./deliveries/turns.ts";
 import type {
   Delivery,
@@ -35,8 +27,16 @@ import type {
   SecretRotation,
   TestSent,
 } from "./endpoints/endpoint.ts";
-import { EgressGuard, type EgressOptions } from "./sender/guard.ts";
+import { EndpointHealth } from "./endpoints/endpoint_health.ts";
+import { Endpoints, isOwnerId, OWNER_EXPECTED } from "./endpoints/endpoints.ts";
+import { KEY_VARIABLE, KeyRing } from "./endpoints/key_ring.ts";
+import { exposedTypes, Operations } from "./endpoints/operations.ts";
 import type { OwnerWebhooks } from "./endpoints/owner_webhooks.ts";
+import { SecretBox } from "./endpoints/secret_box.ts";
+import { SecretCheck } from "./endpoints/secret_check.ts";
+import { WEBHOOKS } from "./schema.ts";
+import { EgressGuard, type EgressOptions } from "./sender/guard.ts";
+import { checkIsolation, Sender } from "./sender/sender.ts";
 import {
   BESIDE_MAX,
   delayMs,

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { InvalidOptionError } from "../ports/errors.ts";
-import { silentLog } from "../ports/log.ts";
+import { silentLog } from "../shared/log.ts";
 import { createExecutor } from "./executor.ts";
 import { fixture } from "./testdata/executor_fixture.ts";
 import { until } from "./testdata/until.ts";

@@ -2,11 +2,11 @@ import { FenceLostError, InvalidOptionError, sqlStateOf, TransactionConflictErro
 import type { CallOptions, JobContext } from "../ports/handler.ts";
 import type { Jobs } from "../ports/jobs.ts";
 import type { Json, JsonInput } from "../ports/json.ts";
-import { toJsonText } from "../ports/json_text.ts";
 import { CALL_BYTES_MAX, OUTPUT_BYTES_MAX } from "../ports/limits.ts";
 import type { Log, LogFields, LogLevel } from "../ports/log.ts";
 import type { Completion } from "../ports/store.ts";
 import { checkTx, type Tx, type TxParam, type TxRow } from "../ports/tx.ts";
+import { toJsonText } from "../shared/json_text.ts";
 import { boundedFields, cutText, LOG_TEXT_MAX } from "./bounds.ts";
 import { keepableText } from "./describe_error.ts";
 import { type AbortCause, signalReason } from "./outcome.ts";

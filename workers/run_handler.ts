@@ -2,8 +2,8 @@ import { InvalidJsonError } from "../ports/errors.ts";
 import type { AttemptOutcome } from "../ports/executor.ts";
 import type { Handler } from "../ports/handler.ts";
 import type { Json } from "../ports/json.ts";
-import { parseJsonText, toJsonText } from "../ports/json_text.ts";
 import { CALL_BYTES_MAX, OUTPUT_BYTES_MAX } from "../ports/limits.ts";
+import { parseJsonText, toJsonText } from "../shared/json_text.ts";
 import type { AttemptContext } from "./job_context.ts";
 import { outcomeOfThrown } from "./outcome.ts";
 

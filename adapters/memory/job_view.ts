@@ -1,6 +1,6 @@
 import type { JobDetail, JobSummary } from "../../ports/job.ts";
-import { unsafeNumbers } from "../../ports/json_text.ts";
 import { ARGS_PREVIEW_LENGTH } from "../../ports/limits.ts";
+import { unsafeNumbers } from "../../shared/json_text.ts";
 import type { JobRow } from "./job_row.ts";
 
 /** A job as a list shows it. */

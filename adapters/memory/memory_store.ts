@@ -9,7 +9,7 @@ import {
 import type { Depth, DepthFilter, JobFilter } from "../../ports/inspector.ts";
 import { isFinal, type JobDetail, type JobId, type JobSummary } from "../../ports/job.ts";
 import type { CancelResult } from "../../ports/jobs.ts";
-import { type KeyRule, UNIQUE_BY_ARGS } from "../../ports/key_rule.ts";
+import type { KeyRule } from "../../ports/key_rule.ts";
 import type {
   Aside,
   Beat,
@@ -47,6 +47,7 @@ import type {
 } from "../../ports/store.ts";
 import type { Tx } from "../../ports/tx.ts";
 import type { StoredUpkeep, UpkeepReport } from "../../ports/upkeep.ts";
+import { UNIQUE_BY_ARGS } from "../../shared/key_rule.ts";
 import { contains } from "./containment.ts";
 import {
   cancelledRow,

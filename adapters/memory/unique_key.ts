@@ -1,7 +1,8 @@
 import { isFinal } from "../../ports/job.ts";
 import type { Json } from "../../ports/json.ts";
-import { keepsTwinsOut, type KeyRule, memberAt } from "../../ports/key_rule.ts";
+import type { KeyRule } from "../../ports/key_rule.ts";
 import type { NewJob } from "../../ports/store.ts";
+import { keepsTwinsOut, memberAt } from "../../shared/key_rule.ts";
 import { isNew, type JobRow, waits } from "./job_row.ts";
 
 /** The unique key of a job: its kind and what its rule names of the args, whatever the order of their keys. */

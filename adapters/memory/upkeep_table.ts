@@ -1,5 +1,5 @@
-import { withReport } from "../../ports/upkeep_report.ts";
 import type { StoredUpkeep, UpkeepReport, UpkeepRow } from "../../ports/upkeep.ts";
+import { withReport } from "../../shared/upkeep_report.ts";
 
 /** After how long without a report a process's own tasks are left out. */
 const SILENT_MS = 5 * 60_000;

@@ -8,7 +8,7 @@ import {
 import type { Depth, DepthFilter, JobFilter } from "../../ports/inspector.ts";
 import type { JobDetail, JobId, JobSummary } from "../../ports/job.ts";
 import type { CancelResult } from "../../ports/jobs.ts";
-import { guardLog, type Log, silentLog } from "../../ports/log.ts";
+import type { Log } from "../../ports/log.ts";
 import type {
   Aside,
   Beat,
@@ -44,6 +44,7 @@ import type {
 } from "../../ports/store.ts";
 import type { Tx } from "../../ports/tx.ts";
 import type { StoredUpkeep, UpkeepReport } from "../../ports/upkeep.ts";
+import { guardLog, silentLog } from "../../shared/log.ts";
 import { Claimer } from "./claims/claim.ts";
 import { completionOf } from "./claims/completion.ts";
 import { LostClaims } from "./claims/lost_claims.ts";

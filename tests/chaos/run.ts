@@ -1,12 +1,12 @@
 import { createRuntime } from "../../mod.ts";
-import { silentLog } from "../../ports/log.ts";
+import { silentLog } from "../../shared/log.ts";
 import { eventually, pause } from "../conformance/eventually.ts";
 import { TcpProxy } from "../integration/support/tcp_proxy.ts";
 import { aftermath } from "./aftermath.ts";
 import { Changer } from "./changer.ts";
 import type { Violation } from "./check/evidence.ts";
-import { check } from "./check/mod.ts";
 import type { History } from "./check/history.ts";
+import { check } from "./check/mod.ts";
 import { drain } from "./drain.ts";
 import {
   ENDPOINTS,

@@ -1,6 +1,7 @@
 import { cronerSchedule } from "../../adapters/croner/schedule.ts";
 import { createPostgresStore } from "../../adapters/postgres/postgres_store.ts";
 import type { RecordingRuntime } from "../../assembly/common.ts";
+import { compose } from "../../composing/compose.ts";
 import { WebhookVerifier } from "../../events/signing/verify.ts";
 import {
   captureChanges,
@@ -21,12 +22,11 @@ import {
   typedJobs,
 } from "../../mod.ts";
 import { checkArgs } from "../../ports/args_schema.ts";
-import { compose } from "../../ports/composition.ts";
 import { errorText } from "../../ports/error_text.ts";
-import { matchesGlob } from "../../ports/event_glob.ts";
 import { isDiscard, isSnooze } from "../../ports/handler.ts";
-import { parseJsonText, toJsonText } from "../../ports/json_text.ts";
-import { guardLog } from "../../ports/log.ts";
+import { matchesGlob } from "../../shared/event_glob.ts";
+import { parseJsonText, toJsonText } from "../../shared/json_text.ts";
+import { guardLog } from "../../shared/log.ts";
 import { createTestBench } from "../../testing/mod.ts";
 import { Webhooks } from "../../webhooks/mod.ts";
 import { createExecutor } from "../../workers/executor.ts";

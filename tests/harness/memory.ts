@@ -1,6 +1,6 @@
 import { createMemoryStore } from "../../adapters/memory/memory_store.ts";
 import { createMemoryRuntime } from "../../mod.ts";
-import { silentLog } from "../../ports/log.ts";
+import { silentLog } from "../../shared/log.ts";
 import type { Bench, Harness } from "../conformance/harness.ts";
 import { loadInline } from "./load_inline.ts";
 import begin, { memoryStores } from "./memory_transactions.ts";

@@ -1,6 +1,6 @@
 import { createPostgresStore } from "../../adapters/postgres/postgres_store.ts";
 import { createRuntime } from "../../mod.ts";
-import { silentLog } from "../../ports/log.ts";
+import { silentLog } from "../../shared/log.ts";
 import type { Bench, Harness } from "../conformance/harness.ts";
 import begin, { runSql } from "../drivers/postgres_transaction.ts";
 import { loadInline } from "./load_inline.ts";

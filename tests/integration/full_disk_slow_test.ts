@@ -4,7 +4,7 @@ import { startEmbedded } from "../../embedded/mod.ts";
 import { createRuntime } from "../../mod.ts";
 import { DatabaseUnavailableError } from "../../ports/errors.ts";
 import type { RecordedEvent } from "../../ports/event.ts";
-import { createLog, silentLog } from "../../ports/log.ts";
+import { createLog, silentLog } from "../../shared/log.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { SmallDisk } from "./support/small_disk.ts";
 

@@ -1,11 +1,11 @@
 import { assertEquals } from "@std/assert";
+import postgres from "postgres";
 import { cronerSchedule } from "../../adapters/croner/schedule.ts";
 import { createPostgresStore } from "../../adapters/postgres/postgres_store.ts";
-import { silentLog } from "../../ports/log.ts";
 import type { Store } from "../../ports/store.ts";
 import { buildRuntime } from "../../runtime/runtime.ts";
+import { silentLog } from "../../shared/log.ts";
 import { createExecutor } from "../../workers/executor.ts";
-import postgres from "postgres";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 
 /** Counts the calls of a store's methods. */

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertLess } from "@std/assert";
 
 import { createRuntime } from "../../mod.ts";
 import type { Periodic } from "../../ports/kind.ts";
-import { silentLog } from "../../ports/log.ts";
+import { silentLog } from "../../shared/log.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 import { connectPostgres } from "./support/connect.ts";

@@ -7,7 +7,7 @@ import { DEFAULT_BOUNDS } from "../../adapters/postgres/connection/session.ts";
 import { startEmbedded } from "../../embedded/mod.ts";
 import { createRuntime } from "../../mod.ts";
 import { DatabaseUnavailableError, sqlStateOf } from "../../ports/errors.ts";
-import { createLog } from "../../ports/log.ts";
+import { createLog } from "../../shared/log.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { connectPostgres } from "./support/connect.ts";
 

@@ -1,8 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { createMemoryStore } from "../../adapters/memory/memory_store.ts";
 import { cronerSchedule } from "../../adapters/croner/schedule.ts";
-import { type LogFields, silentLog } from "../../ports/log.ts";
+import { createMemoryStore } from "../../adapters/memory/memory_store.ts";
+import type { LogFields } from "../../ports/log.ts";
 import { TickTaker } from "../../runtime/_tick_taker.ts";
+import { silentLog } from "../../shared/log.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

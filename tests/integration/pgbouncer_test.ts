@@ -2,7 +2,7 @@ import { assert, assertEquals, assertLess, assertRejects, assertStringIncludes }
 import { PostgresDatabase } from "../../adapters/postgres/connection/database.ts";
 import { createPostgresStore } from "../../adapters/postgres/postgres_store.ts";
 import { SessionSettingsError, StatementTimeoutError } from "../../ports/errors.ts";
-import { createLog } from "../../ports/log.ts";
+import { createLog } from "../../shared/log.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 import { TestRole } from "../support/test_role.ts";
 import { connectPostgres } from "./support/connect.ts";

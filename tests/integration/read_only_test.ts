@@ -1,7 +1,7 @@
 import { assertEquals, assertLess, assertRejects } from "@std/assert";
 import { createRuntime } from "../../mod.ts";
 import { DatabaseUnavailableError } from "../../ports/errors.ts";
-import { silentLog } from "../../ports/log.ts";
+import { silentLog } from "../../shared/log.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 import { connectPostgres } from "./support/connect.ts";

@@ -2,13 +2,14 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { PostgresDatabase } from "../../adapters/postgres/connection/database.ts";
 import { createRuntime, type PostgresRuntime } from "../../mod.ts";
 import { InvalidOptionError } from "../../ports/errors.ts";
-import { type Log, silentLog } from "../../ports/log.ts";
+import type { Log } from "../../ports/log.ts";
 import {
   type EnqueueForRow,
   reconcilePending,
   type ReconcileSpec,
 } from "../../reconcile/reconcile_pending.ts";
 import { reconcilePeriodic } from "../../reconcile/reconcile_periodic.ts";
+import { silentLog } from "../../shared/log.ts";
 import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 
 interface Scene {

@@ -1,8 +1,8 @@
 import { assertLessOrEqual } from "@std/assert";
 import { cronerSchedule } from "../../adapters/croner/schedule.ts";
 import { createMemoryStore } from "../../adapters/memory/memory_store.ts";
-import { silentLog } from "../../ports/log.ts";
 import { buildRuntime } from "../../runtime/runtime.ts";
+import { silentLog } from "../../shared/log.ts";
 import { createExecutor } from "../../workers/executor.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { changed } from "./testdata/changed.ts";

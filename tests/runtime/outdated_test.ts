@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
+import { cronerSchedule } from "../../adapters/croner/schedule.ts";
 import { createMemoryStore } from "../../adapters/memory/memory_store.ts";
 import { ProtocolTooOldError } from "../../ports/errors.ts";
-import { createLog, silentLog } from "../../ports/log.ts";
-import { createExecutor } from "../../workers/executor.ts";
-import { cronerSchedule } from "../../adapters/croner/schedule.ts";
 import { buildRuntime } from "../../runtime/runtime.ts";
+import { createLog, silentLog } from "../../shared/log.ts";
+import { createExecutor } from "../../workers/executor.ts";
 import { eventually } from "../conformance/eventually.ts";
 import { changed } from "./testdata/changed.ts";
 

@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
+import type { Json } from "../../ports/json.ts";
+import { silentLog } from "../../shared/log.ts";
 import { parseRange, REFUSED_IPV6 } from "../../webhooks/sender/addresses.ts";
 import { deniedHosts } from "../../webhooks/sender/denied.ts";
 import type { PostOutput } from "../../webhooks/sender/post.ts";
-import type { Json } from "../../ports/json.ts";
-import { silentLog } from "../../ports/log.ts";
 import { createExecutor } from "../../workers/executor.ts";
 
 const POST = new URL("../../webhooks/sender/post.ts", import.meta.url);

@@ -1,8 +1,8 @@
 import type { Database } from "../../ports/database.ts";
 import type { JobId } from "../../ports/job.ts";
-import { asciiText } from "../../ports/text.ts";
 import type { TxRow } from "../../ports/tx.ts";
-import { isBadValue } from "../../ports/outage.ts";
+import { isBadValue } from "../../shared/outage.ts";
+import { asciiText } from "../../shared/text.ts";
 import type { AttemptFacts } from "./classify.ts";
 import { gathered } from "./gathered.ts";
 import { TEST_REPLAY } from "./test_message.ts";

@@ -1,8 +1,9 @@
 import type { Transaction } from "../../ports/database.ts";
 import { errorText } from "../../ports/error_text.ts";
 import type { EventHandler, EventId } from "../../ports/event.ts";
-import { inHalves, isOutage } from "../../ports/in_halves.ts";
 import type { Parts } from "../../ports/registrar.ts";
+import { inHalves } from "../../shared/in_halves.ts";
+import { isOfTheMoment } from "../../shared/outage.ts";
 import { asksFor } from "./asks_for.ts";
 import { insertMessages, queueDeliveries } from "./queue_deliveries.ts";
 
@@ -48,7 +49,7 @@ export function fanOutHandler({ database, jobs }: Parts): EventHandler {
       });
       return;
     } catch (error) {
-      if (isOutage(error) || endpointIds.length === 0) throw error;
+      if (isOfTheMoment(error) || endpointIds.length === 0) throw error;
     }
     const { refused } = await inHalves(
       endpointIds,

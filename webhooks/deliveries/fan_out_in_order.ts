@@ -2,7 +2,7 @@ import { errorText } from "../../ports/error_text.ts";
 import type { EventId, InOrder } from "../../ports/event.ts";
 import type { Parts } from "../../ports/registrar.ts";
 import type { Tx, TxRow } from "../../ports/tx.ts";
-import { refusalOf } from "../../ports/savepoint.ts";
+import { refusalOf } from "../../shared/savepoint.ts";
 import { asksFor } from "./asks_for.ts";
 import { insertMessages, type NewDelivery, queueDeliveries } from "./queue_deliveries.ts";
 

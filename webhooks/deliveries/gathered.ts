@@ -1,4 +1,4 @@
-import { isOutage } from "../../ports/in_halves.ts";
+import { isOfTheMoment } from "../../shared/outage.ts";
 
 /** The most calls of one run. */
 const RUN_MAX = 100;
@@ -23,7 +23,7 @@ export function gathered<Given, Found>(
       const found = await run(batch.map(({ given }) => given));
       for (const [index, { deferred }] of batch.entries()) deferred.resolve(found[index]!);
     } catch (error) {
-      if (batch.length === 1 || isOutage(error)) {
+      if (batch.length === 1 || isOfTheMoment(error)) {
         for (const { deferred } of batch) deferred.reject(error);
         return;
       }

@@ -1,9 +1,10 @@
 import type { Database } from "../../ports/database.ts";
 import { errorText } from "../../ports/error_text.ts";
 import type { Handler } from "../../ports/handler.ts";
-import { inHalves, isOutage } from "../../ports/in_halves.ts";
 import type { Inspector } from "../../ports/inspector.ts";
 import { isFinal, type JobId } from "../../ports/job.ts";
+import { inHalves } from "../../shared/in_halves.ts";
+import { isOfTheMoment } from "../../shared/outage.ts";
 import { TEST_REPLAY } from "./test_message.ts";
 
 /** The name of the periodic that ends deliveries whose job has ended without them. */
@@ -99,7 +100,7 @@ async function endsOf(
     for (let each = left.shift(); each !== undefined; each = left.shift()) {
       // A job that can't be read is no job that has ended.
       const job = await inspector.get(each.jobId).catch((error) => {
-        if (isOutage(error)) throw error;
+        if (isOfTheMoment(error)) throw error;
       });
       if (job === undefined) continue;
       if (job !== null && !isFinal(job.state)) continue;

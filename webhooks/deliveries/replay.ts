@@ -2,7 +2,7 @@ import { errorText } from "../../ports/error_text.ts";
 import type { EventType } from "../../ports/event.ts";
 import { discard, type Handler } from "../../ports/handler.ts";
 import type { Parts } from "../../ports/registrar.ts";
-import { inHalves } from "../../ports/in_halves.ts";
+import { inHalves } from "../../shared/in_halves.ts";
 import { asksFor } from "./asks_for.ts";
 import { insertMessages, queueDeliveries } from "./queue_deliveries.ts";
 

@@ -4,8 +4,8 @@ import type { EventKeeper } from "../../ports/event.ts";
 import type { Handler } from "../../ports/handler.ts";
 import type { Log } from "../../ports/log.ts";
 import type { TxRow } from "../../ports/tx.ts";
-import { stepInHalves } from "../../ports/in_halves.ts";
-import { SweepPosition } from "../../ports/sweep_position.ts";
+import { stepInHalves } from "../../shared/in_halves.ts";
+import { SweepPosition } from "../../shared/sweep_position.ts";
 import type { WebhookSettings } from "../settings.ts";
 
 /** The name of the periodic that deletes old deliveries. */

@@ -1,14 +1,12 @@
+import { generateKeyPair, generateSecret } from "../../events/signing/secret.ts";
 import type { Database, Transaction } from "../../ports/database.ts";
 import { InvalidOptionError } from "../../ports/errors.ts";
 import type { EventType } from "../../ports/event.ts";
-import { matchesGlob } from "../../ports/event_glob.ts";
-import { checkKeys, unknownKey } from "../../ports/known_keys.ts";
 import { LIST_LIMIT_MAX } from "../../ports/limits.ts";
-import { checkText as checkStorable } from "../../ports/text.ts";
-import { DELIVERY_COLUMNS, deliveryOf, ENDPOINT_COLUMNS, endpointOf } from "./endpoint_rows.ts";
-import { KeyRing, SecretKeyError } from "./key_ring.ts";
-import { generateKeyPair, generateSecret } from "../../events/signing/secret.ts";
-import type { SecretBox } from "./secret_box.ts";
+import { matchesGlob } from "../../shared/event_glob.ts";
+import { checkKeys, unknownKey } from "../../shared/known_keys.ts";
+import { checkText as checkStorable } from "../../shared/text.ts";
+import type { EgressGuard } from "../sender/guard.ts";
 import {
   type Delivery,
   type DeliveryFilter,
@@ -21,7 +19,9 @@ import {
   type OwnedEndpointDraft,
   type SecretRotation,
 } from "./endpoint.ts";
-import type { EgressGuard } from "../sender/guard.ts";
+import { DELIVERY_COLUMNS, deliveryOf, ENDPOINT_COLUMNS, endpointOf } from "./endpoint_rows.ts";
+import { KeyRing, SecretKeyError } from "./key_ring.ts";
+import type { SecretBox } from "./secret_box.ts";
 
 const TEXT_LENGTH_MAX = 500;
 const GLOBS_MAX = 100;

@@ -1,12 +1,11 @@
 import { InvalidOptionError } from "../../ports/errors.ts";
 import type { EventType } from "../../ports/event.ts";
-import { instantText } from "../../ports/instant.ts";
 import type { Json } from "../../ports/json.ts";
-import { checkKeys } from "../../ports/known_keys.ts";
 import type { Parts } from "../../ports/registrar.ts";
+import { instantText } from "../../shared/instant.ts";
+import { checkKeys } from "../../shared/known_keys.ts";
 import { bringForwardTwice } from "../deliveries/bring_forward.ts";
 import { Deliveries } from "../deliveries/delivery.ts";
-import { checkDeliveryId, type Endpoints } from "./endpoints.ts";
 import { queueDeliveries } from "../deliveries/queue_deliveries.ts";
 import { redeliver } from "../deliveries/redeliver.ts";
 import { REPLAY_KIND } from "../deliveries/replay.ts";
@@ -26,6 +25,7 @@ import {
   type SecretRotation,
   type TestSent,
 } from "./endpoint.ts";
+import { checkDeliveryId, type Endpoints } from "./endpoints.ts";
 import type { OwnerWebhooks } from "./owner_webhooks.ts";
 
 const REPLAY_KEYS = ["since", "until", "limit"];

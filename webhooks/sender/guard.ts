@@ -1,10 +1,10 @@
 import { lookup } from "node:dns/promises";
 import { InvalidOptionError } from "../../ports/errors.ts";
-import { checkKeys } from "../../ports/known_keys.ts";
+import { checkKeys } from "../../shared/known_keys.ts";
+import { RESOLVE_MS_MAX } from "../settings.ts";
 import { isPublic, parseAddress, parseRange, type Range, rangeHolds } from "./addresses.ts";
 import { deniedHosts } from "./denied.ts";
 import { parseTarget, type Target } from "./target.ts";
-import { RESOLVE_MS_MAX } from "../settings.ts";
 
 /** Where webhooks may go. The defaults let through https to the public Internet and nothing else. */
 export interface EgressOptions {

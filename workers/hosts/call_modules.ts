@@ -1,8 +1,8 @@
 import { CallNotAllowedError, InvalidOptionError } from "../../ports/errors.ts";
 import type { AttemptOutcome } from "../../ports/executor.ts";
 import type { Json } from "../../ports/json.ts";
-import { checkKeys } from "../../ports/known_keys.ts";
 import { DELAY_MS_MAX } from "../../ports/limits.ts";
+import { checkKeys } from "../../shared/known_keys.ts";
 import { moduleSpecifier } from "../module_specifier.ts";
 import type { CallRequest, Work } from "../work.ts";
 import { callPermissions } from "./call_permissions.ts";

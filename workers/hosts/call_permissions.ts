@@ -1,7 +1,7 @@
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { InvalidOptionError } from "../../ports/errors.ts";
-import { checkKeys } from "../../ports/known_keys.ts";
 import type { Permissions } from "../../ports/permissions.ts";
+import { checkKeys } from "../../shared/known_keys.ts";
 
 /** What a call asks for beside what its caller may do. */
 export interface AskedPermissions {

@@ -1,6 +1,6 @@
 import type { JsonInput } from "../../ports/json.ts";
-import { toJsonText } from "../../ports/json_text.ts";
 import { CALL_BYTES_MAX } from "../../ports/limits.ts";
+import { toJsonText } from "../../shared/json_text.ts";
 import type { Work } from "../work.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { Json } from "../../ports/json.ts";
-import { toJsonText } from "../../ports/json_text.ts";
 import { CALL_BYTES_MAX } from "../../ports/limits.ts";
 import type { Tx } from "../../ports/tx.ts";
+import { toJsonText } from "../../shared/json_text.ts";
 import { errorAsJson, errorFromJson } from "../error_transfer.ts";
 import type { JobOrder } from "../jobs/job_order.ts";
 import { runStatement } from "../jobs/run_statement.ts";

@@ -1,6 +1,6 @@
 import type { AttemptOutcome } from "../../ports/executor.ts";
-import { relayJsonText, toJsonText } from "../../ports/json_text.ts";
 import { CALL_BYTES_MAX, OUTPUT_BYTES_MAX } from "../../ports/limits.ts";
+import { relayJsonText, toJsonText } from "../../shared/json_text.ts";
 import { boundedDelay } from "../bounds.ts";
 import { describeError, keepableText } from "../describe_error.ts";
 import { isReport } from "../report_shape.ts";

@@ -1,12 +1,12 @@
 import { EnqueueNotAllowedError, InvalidJsonError, InvalidOptionError } from "../../ports/errors.ts";
-import { instantText } from "../../ports/instant.ts";
 import type { CancelResult, EnqueueOptions, EnqueueRequest, Jobs, Offered } from "../../ports/jobs.ts";
 import type { Json, JsonInput } from "../../ports/json.ts";
-import { parseJsonText, toJsonText } from "../../ports/json_text.ts";
-import { checkKeys } from "../../ports/known_keys.ts";
 import { ARGS_BYTES_MAX } from "../../ports/limits.ts";
 import type { Permissions } from "../../ports/permissions.ts";
 import type { Tx } from "../../ports/tx.ts";
+import { instantText } from "../../shared/instant.ts";
+import { parseJsonText, toJsonText } from "../../shared/json_text.ts";
+import { checkKeys } from "../../shared/known_keys.ts";
 
 /**
  * What a handler in a thread or a host process asks of `ctx.jobs`, as JSON. The process that it belongs to carries it out:

@@ -1,7 +1,7 @@
 import type { Attempt, AttemptOutcome, Executor, LostThread } from "../../ports/executor.ts";
 import type { Jobs } from "../../ports/jobs.ts";
 import type { Kind } from "../../ports/kind.ts";
-import { createLog } from "../../ports/log.ts";
+import { createLog } from "../../shared/log.ts";
 import { createExecutor } from "../executor.ts";
 import type { ExecutorOptions } from "../options.ts";
 

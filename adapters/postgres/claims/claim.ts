@@ -1,8 +1,8 @@
 import { DatabaseUnavailableError } from "../../../ports/errors.ts";
 import type { Log } from "../../../ports/log.ts";
-import { isRefusal } from "../../../ports/outage.ts";
 import type { Aside, Claimed, ClaimRequest } from "../../../ports/store.ts";
 import type { TxParam, TxRow } from "../../../ports/tx.ts";
+import { isRefusal } from "../../../shared/outage.ts";
 import { arrayLiteral } from "../sql/sql_text.ts";
 import type { Statements } from "../sql/statements.ts";
 import type { AwakeMarks } from "../wakes/awake.ts";

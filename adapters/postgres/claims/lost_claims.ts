@@ -1,10 +1,10 @@
 import { errorText } from "../../../ports/error_text.ts";
 import { sqlStateOf } from "../../../ports/errors.ts";
-import { inHalves } from "../../../ports/in_halves.ts";
 import type { JobId } from "../../../ports/job.ts";
 import type { Log } from "../../../ports/log.ts";
-import { isRefusal } from "../../../ports/outage.ts";
 import type { Claimed, RunRef } from "../../../ports/store.ts";
+import { inHalves } from "../../../shared/in_halves.ts";
+import { isRefusal } from "../../../shared/outage.ts";
 import { endJobs } from "../jobs/history.ts";
 import { makeWaySql, supersededErrors } from "../jobs/superseded.ts";
 import { arrayLiteral, refColumns } from "../sql/sql_text.ts";

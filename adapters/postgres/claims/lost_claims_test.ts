@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { keyRuleOf } from "../../../ports/key_rule.ts";
-import { silentLog } from "../../../ports/log.ts";
+import { keyRuleOf } from "../../../shared/key_rule.ts";
+import { silentLog } from "../../../shared/log.ts";
 import { back, newJob, withStore } from "../fixture_test.ts";
 import { LostClaims } from "./lost_claims.ts";
 

@@ -1,8 +1,8 @@
 import { errorText } from "../../../ports/error_text.ts";
 import { sqlStateOf } from "../../../ports/errors.ts";
 import type { JobId } from "../../../ports/job.ts";
-import { LineAllowance } from "../../../ports/line_allowance.ts";
 import type { Log } from "../../../ports/log.ts";
+import { LineAllowance } from "../../../shared/line_allowance.ts";
 import { arrayLiteral } from "../sql/sql_text.ts";
 
 /** The first and the longest pause before the claim of a refused job is tried again, in ms; in between it doubles. */

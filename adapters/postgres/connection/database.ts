@@ -8,11 +8,12 @@ import type {
   TransactionOptions,
 } from "../../../ports/database.ts";
 import { DatabaseUnavailableError, InvalidOptionError } from "../../../ports/errors.ts";
-import { quoteIdentifier } from "../../../ports/identifier.ts";
-import { checkKeys } from "../../../ports/known_keys.ts";
-import { checkLog, type Log, silentLog } from "../../../ports/log.ts";
-import { checkText } from "../../../ports/text.ts";
+import type { Log } from "../../../ports/log.ts";
 import type { TxParam, TxRow } from "../../../ports/tx.ts";
+import { quoteIdentifier } from "../../../shared/identifier.ts";
+import { checkKeys } from "../../../shared/known_keys.ts";
+import { checkLog, silentLog } from "../../../shared/log.ts";
+import { checkText } from "../../../shared/text.ts";
 import { checkMigrated, migrate, migrateDown, migratedTo } from "../schema/migrate.ts";
 import { channelName, checkSchemaName, substitute } from "../sql/identifiers.ts";
 import type { Statements } from "../sql/statements.ts";

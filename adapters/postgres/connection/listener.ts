@@ -1,7 +1,7 @@
 import type { ChannelObserver, ChannelSubscription } from "../../../ports/database.ts";
 import { DatabaseSetupError } from "../../../ports/errors.ts";
-import { quoteIdentifier } from "../../../ports/identifier.ts";
 import type { Log } from "../../../ports/log.ts";
+import { quoteIdentifier } from "../../../shared/identifier.ts";
 import { Client, type ClientOptions } from "./client.ts";
 import { type NotifyQueue, USAGE } from "./notify_queue.ts";
 

@@ -1,4 +1,4 @@
-import { quoteIdentifier } from "../../../ports/identifier.ts";
+import { quoteIdentifier } from "../../../shared/identifier.ts";
 import { Client, type ClientOptions } from "./client.ts";
 
 /** How long a notification may take that goes to this process itself, in ms. */

@@ -1,7 +1,7 @@
 import { type SessionSetting, SessionSettingsError } from "../../../ports/errors.ts";
 import type { Log } from "../../../ports/log.ts";
-import { isRefusal } from "../../../ports/outage.ts";
 import type { TxRow } from "../../../ports/tx.ts";
+import { isRefusal } from "../../../shared/outage.ts";
 import { arrayLiteral } from "../sql/sql_text.ts";
 import type { RunStatement, Statements } from "../sql/statements.ts";
 import type { Client, ClientOptions } from "./client.ts";

@@ -5,7 +5,7 @@ import {
   StatementTimeoutError,
   UniqueKeyHeldError,
 } from "../../../ports/errors.ts";
-import { createLog } from "../../../ports/log.ts";
+import { createLog } from "../../../shared/log.ts";
 import { databaseUrl, freshSchema, gate, newJob, until, withStore } from "../fixture_test.ts";
 import { createPostgresStore } from "../postgres_store.ts";
 import { ConnectionPool } from "./connection_pool.ts";

@@ -8,10 +8,10 @@ import type {
   JobSummary,
 } from "../../../ports/job.ts";
 import type { Json } from "../../../ports/json.ts";
-import { isTooDeep, unsafeNumbers } from "../../../ports/json_text.ts";
 import { ARGS_PREVIEW_LENGTH } from "../../../ports/limits.ts";
 import type { Final, Finals } from "../../../ports/store.ts";
 import type { TxRow } from "../../../ports/tx.ts";
+import { isTooDeep, unsafeNumbers } from "../../../shared/json_text.ts";
 import type { PostgresDatabase } from "../connection/database.ts";
 import { SHOWN_SCHEDULED_AT } from "../jobs/aside.ts";
 import { arrayLiteral, isJobId, isoSql } from "../sql/sql_text.ts";

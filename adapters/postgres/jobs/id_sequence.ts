@@ -1,7 +1,7 @@
 import { errorText } from "../../../ports/error_text.ts";
 import { IdSequenceBehindError, RefusedValueError, StatementTimeoutError } from "../../../ports/errors.ts";
-import { isOutage } from "../../../ports/in_halves.ts";
 import type { Log } from "../../../ports/log.ts";
+import { isOfTheMoment } from "../../../shared/outage.ts";
 import type { PostgresDatabase } from "../connection/database.ts";
 
 /** So far beyond the highest id it is moved: others may take numbers meanwhile. */
@@ -85,7 +85,7 @@ export class IdSequence {
       return true;
     } catch (error) {
       // It may well be moved the next time.
-      if (isOutage(error) || error instanceof StatementTimeoutError) throw error;
+      if (isOfTheMoment(error) || error instanceof StatementTimeoutError) throw error;
       this.#logFault(ahead, error);
       return false;
     }

@@ -1,6 +1,6 @@
-import { inBatches } from "../../../ports/batches.ts";
 import type { Inserted, NewJob } from "../../../ports/store.ts";
 import type { Tx, TxParam, TxRow } from "../../../ports/tx.ts";
+import { inBatches } from "../../../shared/batches.ts";
 import { translateError } from "../connection/translate_error.ts";
 import { arrayLiteral } from "../sql/sql_text.ts";
 import type { RunStatement } from "../sql/statements.ts";

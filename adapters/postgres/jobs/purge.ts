@@ -1,8 +1,9 @@
 import { errorText } from "../../../ports/error_text.ts";
 import { StatementTimeoutError } from "../../../ports/errors.ts";
-import { inHalves, isOutage } from "../../../ports/in_halves.ts";
 import type { Log } from "../../../ports/log.ts";
 import type { Purge } from "../../../ports/store.ts";
+import { inHalves } from "../../../shared/in_halves.ts";
+import { isOfTheMoment } from "../../../shared/outage.ts";
 import { arrayLiteral, isoSql } from "../sql/sql_text.ts";
 import type { Statements } from "../sql/statements.ts";
 import { ScanPosition } from "./scan_position.ts";
@@ -179,7 +180,7 @@ export class Purger {
         this.#refused += names.size;
         break;
       } catch (error) {
-        if (isOutage(error)) throw error;
+        if (isOfTheMoment(error)) throw error;
         left = left.filter((id) => !failed.has(id));
         // Those behind are tried as well, unless all are slow.
         if (error instanceof StatementTimeoutError) break;

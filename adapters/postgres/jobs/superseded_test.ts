@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { keyRuleOf } from "../../../ports/key_rule.ts";
+import { keyRuleOf } from "../../../shared/key_rule.ts";
 import { back, newJob, withStore } from "../fixture_test.ts";
 
 const ROUNDS = 100;

@@ -1,5 +1,5 @@
-import { inHalves } from "../../../ports/in_halves.ts";
 import type { JobId } from "../../../ports/job.ts";
+import { inHalves } from "../../../shared/in_halves.ts";
 import { arrayLiteral, isJobId } from "../sql/sql_text.ts";
 import type { Statements } from "../sql/statements.ts";
 

@@ -1,4 +1,3 @@
-import { inBatches } from "../../../ports/batches.ts";
 import type { Transaction } from "../../../ports/database.ts";
 import { TransactionConflictError } from "../../../ports/errors.ts";
 import type { JobId } from "../../../ports/job.ts";
@@ -14,6 +13,7 @@ import {
   type TakenTick,
 } from "../../../ports/store.ts";
 import type { TxRow } from "../../../ports/tx.ts";
+import { inBatches } from "../../../shared/batches.ts";
 import { endJobs, withError } from "../jobs/history.ts";
 import { arrayLiteral, epochMsSql } from "../sql/sql_text.ts";
 import type { Statements } from "../sql/statements.ts";

@@ -1,6 +1,6 @@
 import { RefusedValueError } from "../../../ports/errors.ts";
-import { asciiText } from "../../../ports/text.ts";
 import type { StoredUpkeep, UpkeepReport } from "../../../ports/upkeep.ts";
+import { asciiText } from "../../../shared/text.ts";
 import { epochMsSql, storableText } from "../sql/sql_text.ts";
 import type { Statements } from "../sql/statements.ts";
 

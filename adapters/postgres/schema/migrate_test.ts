@@ -6,7 +6,8 @@ import {
   InvalidOptionError,
   SchemaVersionError,
 } from "../../../ports/errors.ts";
-import { createLog, type Log } from "../../../ports/log.ts";
+import type { Log } from "../../../ports/log.ts";
+import { createLog } from "../../../shared/log.ts";
 import { PostgresDatabase } from "../connection/database.ts";
 import { databaseUrl, freshSchema, gate, newJob, until } from "../fixture_test.ts";
 import { createPostgresStore } from "../postgres_store.ts";

@@ -1,6 +1,6 @@
 import type { Transaction } from "../../../ports/database.ts";
 import { SchemaRenamedError } from "../../../ports/errors.ts";
-import { quoteIdentifier } from "../../../ports/identifier.ts";
+import { quoteIdentifier } from "../../../shared/identifier.ts";
 import { literal } from "../sql/sql_text.ts";
 import { type SchemaDatabase, takeTurn } from "./migration_turn.ts";
 

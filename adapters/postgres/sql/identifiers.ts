@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { InvalidOptionError } from "../../../ports/errors.ts";
-import { checkIdentifier, quoteIdentifier } from "../../../ports/identifier.ts";
+import { checkIdentifier, quoteIdentifier } from "../../../shared/identifier.ts";
 
 /**
  * Checks a schema name. Any valid identifier is accepted, with quotes, capitals and spaces.

@@ -1,6 +1,6 @@
 import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import { InvalidOptionError } from "../../../ports/errors.ts";
-import { quoteIdentifier } from "../../../ports/identifier.ts";
+import { quoteIdentifier } from "../../../shared/identifier.ts";
 import { channelName, checkSchemaName, migrationLockKey } from "./identifiers.ts";
 
 Deno.test("a schema name may hold quotes, capitals and spaces, up to 63 bytes", () => {

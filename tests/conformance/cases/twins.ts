@@ -1,15 +1,11 @@
-import { assert, assertEquals, assertNotEquals, assertRejects } from "../../support/assert.ts";
 import { InvalidOptionError, UniqueConflictError } from "../../../ports/errors.ts";
-import type { Json } from "../../../ports/json.ts";
-import {
-  type DebounceRule,
-  type KeyRule,
-  keyRuleOf,
-  MissingKeyMemberError,
-} from "../../../ports/key_rule.ts";
-import type { Kind } from "../../../ports/kind.ts";
 import type { Jobs } from "../../../ports/jobs.ts";
+import type { Json } from "../../../ports/json.ts";
+import { type DebounceRule, type KeyRule, MissingKeyMemberError } from "../../../ports/key_rule.ts";
+import type { Kind } from "../../../ports/kind.ts";
 import type { DeclaredKind } from "../../../ports/store.ts";
+import { keyRuleOf } from "../../../shared/key_rule.ts";
+import { assert, assertEquals, assertNotEquals, assertRejects } from "../../support/assert.ts";
 import type { Case } from "../case.ts";
 import { eventually, pause } from "../eventually.ts";
 import { bareJob, type Stage } from "../stage.ts";

@@ -1,12 +1,12 @@
-import fc from "../../conformance/fast_check.ts";
-import { assert, assertEquals } from "../../support/assert.ts";
 import { chosenConfig } from "../../../programs/application_place.ts";
 import { integerOption, parseArguments, UsageError } from "../../../programs/arguments.ts";
 import { withoutPassword } from "../../../programs/database.ts";
 import { outputToLog } from "../../../programs/handler_output.ts";
 import { schemaOption } from "../../../programs/schema_option.ts";
 import { WORKER_ARGUMENTS } from "../../../programs/worker_arguments.ts";
-import { silentLog } from "../../../ports/log.ts";
+import { silentLog } from "../../../shared/log.ts";
+import fc from "../../conformance/fast_check.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { textOf, thrownBy } from "../hostile.ts";
 import type { Property } from "../property.ts";
 

@@ -1,7 +1,7 @@
+import { InvalidJsonError, TooLargeError } from "../../../ports/errors.ts";
+import { parseJsonText, relayJsonText, toJsonText, unsafeNumbers } from "../../../shared/json_text.ts";
 import fc from "../../conformance/fast_check.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { InvalidJsonError, TooLargeError } from "../../../ports/errors.ts";
-import { parseJsonText, relayJsonText, toJsonText, unsafeNumbers } from "../../../ports/json_text.ts";
 import { thrownBy } from "../hostile.ts";
 import type { Property } from "../property.ts";
 

@@ -1,8 +1,8 @@
 import { cronerSchedule } from "../../../adapters/croner/schedule.ts";
 import { packSignals, unpackSignals } from "../../../adapters/postgres/wakes/signals.ts";
 import { InvalidOptionError } from "../../../ports/errors.ts";
-import { matchesGlob } from "../../../ports/event_glob.ts";
 import type { Signal } from "../../../ports/store.ts";
+import { matchesGlob } from "../../../shared/event_glob.ts";
 import { encodeFrames, encodeMarkedFrames, readLines } from "../../../workers/hosts/frames.ts";
 import fc from "../../conformance/fast_check.ts";
 import { assert, assertEquals } from "../../support/assert.ts";

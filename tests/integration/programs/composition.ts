@@ -1,9 +1,9 @@
 /** The kinds of the integration tests, and how a worker program is told what it is. */
+import type { CreateRuntimeOptions } from "../../../mod.ts";
 import type { Handler } from "../../../ports/handler.ts";
 import type { Kind, Periodic } from "../../../ports/kind.ts";
-import { silentLog } from "../../../ports/log.ts";
-import type { CreateRuntimeOptions } from "../../../mod.ts";
 import type { Settings } from "../../../runtime/settings.ts";
+import { silentLog } from "../../../shared/log.ts";
 
 /** About a tenth of the defaults. */
 export const SETTINGS: Partial<Settings> = {

@@ -1,5 +1,5 @@
-import type { Transaction } from "./database.ts";
-import { isOutage } from "./in_halves.ts";
+import type { Transaction } from "../ports/database.ts";
+import { isOfTheMoment } from "./outage.ts";
 
 /**
  * Does something within a transaction that goes on if it is refused: what it wrote is undone, and the refusal returned. Null
@@ -12,7 +12,7 @@ export async function refusalOf(tx: Transaction, body: () => Promise<void>): Pro
   try {
     await body();
   } catch (error) {
-    if (isOutage(error)) throw error;
+    if (isOfTheMoment(error)) throw error;
     await tx.unsafe("rollback to savepoint attempted", []);
     return error instanceof Error ? error : new Error(String(error));
   }

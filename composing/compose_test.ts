@@ -1,10 +1,11 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { compose, type CompositionInput } from "./composition.ts";
-import { CompositionError, InvalidOptionError } from "./errors.ts";
-import type { EventType, InOrder, Subscription } from "./event.ts";
-import type { Kind, Periodic } from "./kind.ts";
+import type { CompositionInput } from "../ports/composition.ts";
+import { CompositionError, InvalidOptionError } from "../ports/errors.ts";
+import type { EventType, InOrder, Subscription } from "../ports/event.ts";
+import type { Kind, Periodic } from "../ports/kind.ts";
+import type { Schedule } from "../ports/schedule.ts";
+import { compose } from "./compose.ts";
 import { declaredPeriodic } from "./periodic_job.ts";
-import type { Schedule } from "./schedule.ts";
 
 // Ticks every minute; knows one wrong expression.
 const schedule: Schedule = {

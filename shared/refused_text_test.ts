@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { RefusedValueError } from "./errors.ts";
+import { RefusedValueError } from "../ports/errors.ts";
 import { writeText } from "./refused_text.ts";
 
 Deno.test("writeText() writes in ASCII what the store can't hold, and leaves any other refusal as it is", async () => {

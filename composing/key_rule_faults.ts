@@ -1,6 +1,7 @@
-import { show } from "./_show.ts";
-import { KEY_STATES, type KeyState } from "./key_rule.ts";
-import { DELAY_MS_MAX } from "./limits.ts";
+import type { KeyState } from "../ports/key_rule.ts";
+import { DELAY_MS_MAX } from "../ports/limits.ts";
+import { show } from "../ports/show.ts";
+import { KEY_STATES } from "../shared/key_rule.ts";
 
 const UNIQUE_KEYS = ["by", "while", "within"];
 const DEBOUNCE_KEYS = ["by", "quietMs", "atMostMs"];

@@ -1,4 +1,4 @@
-import { InvalidOptionError } from "./errors.ts";
+import { InvalidOptionError } from "../ports/errors.ts";
 
 /** The longest identifier that PostgreSQL keeps whole, in bytes of UTF-8. Longer ones it cuts without a word. */
 const IDENTIFIER_BYTES_MAX = 63;

@@ -1,10 +1,11 @@
-import { keyRuleFaults } from "./_key_rule_faults.ts";
-import { show } from "./_show.ts";
-import type { Kind, Queue } from "./kind.ts";
-import { DELAY_MS_MAX, NAME_LENGTH_MAX, PERIODIC_PREFIX, TIMER_MS_MAX } from "./limits.ts";
-import type { Permissions } from "./permissions.ts";
-import type { PartMigrations, Registrar } from "./registrar.ts";
-import type { Service } from "./runtime.ts";
+import { isArgsSchema } from "../ports/args_schema.ts";
+import type { Kind, Queue } from "../ports/kind.ts";
+import { DELAY_MS_MAX, NAME_LENGTH_MAX, PERIODIC_PREFIX, TIMER_MS_MAX } from "../ports/limits.ts";
+import type { Permissions } from "../ports/permissions.ts";
+import type { PartMigrations, Registrar } from "../ports/registrar.ts";
+import type { Service } from "../ports/runtime.ts";
+import { show } from "../ports/show.ts";
+import { keyRuleFaults } from "./key_rule_faults.ts";
 
 const MEMORY_BYTES_MIN = 64 * 1024 * 1024;
 const CONCURRENCY_MAX = 10_000;
@@ -241,14 +242,6 @@ export function unknownKeys(name: string, value: object, known: readonly string[
   return Object.keys(value).filter((key) => !known.includes(key)).map((key) =>
     `${name}: ${show(key)} is not known, expected ${known.join(", ")}`
   );
-}
-
-/** A schema is an object, or a function with members. */
-export function isArgsSchema(schema: unknown): boolean {
-  if ((typeof schema !== "object" && typeof schema !== "function") || schema === null) return false;
-  const standard: unknown = Reflect.get(schema, "~standard");
-  return typeof standard === "object" && standard !== null && Reflect.get(standard, "version") === 1 &&
-    typeof Reflect.get(standard, "validate") === "function";
 }
 
 /** Whether a value can have members. */

@@ -1,17 +1,10 @@
-import {
-  isIntegerFrom,
-  isRecord,
-  kindFaults,
-  label,
-  nameFaults,
-  unknownKeys,
-} from "./_declaration_faults.ts";
-import { show } from "./_show.ts";
-import type { EventType, InOrder, Subscription } from "./event.ts";
-import type { Handler } from "./handler.ts";
-import { isEventGlob, isEventTypeName, matchesGlob } from "./event_glob.ts";
-import type { Kind, Queue } from "./kind.ts";
-import { NAME_LENGTH_MAX } from "./limits.ts";
+import type { EventType, InOrder, Subscription } from "../ports/event.ts";
+import type { Handler } from "../ports/handler.ts";
+import type { Kind, Queue } from "../ports/kind.ts";
+import { NAME_LENGTH_MAX } from "../ports/limits.ts";
+import { show } from "../ports/show.ts";
+import { isEventGlob, isEventTypeName, matchesGlob } from "../shared/event_glob.ts";
+import { isIntegerFrom, isRecord, kindFaults, label, nameFaults, unknownKeys } from "./declaration_faults.ts";
 
 const QUEUE_DEFAULT = "default";
 const ATTEMPTS_DEFAULT = 10;

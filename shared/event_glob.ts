@@ -1,5 +1,5 @@
-import { InvalidOptionError } from "./errors.ts";
-import { NAME_LENGTH_MAX } from "./limits.ts";
+import { InvalidOptionError } from "../ports/errors.ts";
+import { NAME_LENGTH_MAX } from "../ports/limits.ts";
 
 const SEGMENT = "[A-Za-z0-9_-]+";
 const TYPE = new RegExp(`^${SEGMENT}(?:\\.${SEGMENT})+$`);

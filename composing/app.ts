@@ -1,8 +1,8 @@
-import { isRecord, queueFaults, unknownKeys } from "./_declaration_faults.ts";
-import { show } from "./_show.ts";
-import { CompositionError } from "./errors.ts";
-import type { Queue } from "./kind.ts";
-import type { RegistrarInput } from "./registrar.ts";
+import { CompositionError } from "../ports/errors.ts";
+import type { Queue } from "../ports/kind.ts";
+import type { RegistrarInput } from "../ports/registrar.ts";
+import { show } from "../ports/show.ts";
+import { isRecord, queueFaults, unknownKeys } from "./declaration_faults.ts";
 
 /** What {@linkcode defineApp} takes. */
 export interface AppSpec {

@@ -1,4 +1,4 @@
-import { InvalidOptionError } from "./errors.ts";
+import { InvalidOptionError } from "../ports/errors.ts";
 
 /**
  * Checks that a value is text that a database can hold, and so can be asked for. `option` names it in the message.

@@ -1,4 +1,4 @@
-import { sqlStateOf } from "./errors.ts";
+import { sqlStateOf } from "../ports/errors.ts";
 import { asciiText } from "./text.ts";
 
 /**

@@ -1,3 +1,17 @@
+import { checkArgs } from "../ports/args_schema.ts";
+import { errorText } from "../ports/error_text.ts";
+import type { Kind, Periodic, Queue } from "../ports/kind.ts";
+import {
+  ARGS_BYTES_MAX,
+  DELAY_MS_MAX,
+  NAME_LENGTH_MAX,
+  PERIOD_MS_MIN,
+  PERIODIC_PREFIX,
+} from "../ports/limits.ts";
+import type { Schedule } from "../ports/schedule.ts";
+import { show } from "../ports/show.ts";
+import { toJsonText } from "../shared/json_text.ts";
+import { checkKeyMembers, keyRuleOf } from "../shared/key_rule.ts";
 import {
   CONFINED_KEYS,
   flagFaults,
@@ -9,16 +23,8 @@ import {
   nameFaults,
   queueNameFaults,
   unknownKeys,
-} from "./_declaration_faults.ts";
-import { keyRuleFaults } from "./_key_rule_faults.ts";
-import { show } from "./_show.ts";
-import { checkArgs } from "./args_schema.ts";
-import { errorText } from "./error_text.ts";
-import { toJsonText } from "./json_text.ts";
-import { checkKeyMembers, keyRuleOf } from "./key_rule.ts";
-import type { Kind, Periodic, Queue } from "./kind.ts";
-import { ARGS_BYTES_MAX, DELAY_MS_MAX, NAME_LENGTH_MAX, PERIOD_MS_MIN, PERIODIC_PREFIX } from "./limits.ts";
-import type { Schedule } from "./schedule.ts";
+} from "./declaration_faults.ts";
+import { keyRuleFaults } from "./key_rule_faults.ts";
 
 const COMMON_KEYS = ["name", "every", "cron", "timezone", "runAtStart", "queue", "priority"];
 const HANDLER_KEYS = [

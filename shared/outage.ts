@@ -6,7 +6,8 @@ import {
   sqlStateOf,
   StatementTimeoutError,
   TooLargeError,
-} from "./errors.ts";
+  TransactionConflictError,
+} from "../ports/errors.ts";
 
 /** Connections, read-only servers, authorization, missing databases, lack of resources, shutdowns, the server's files. */
 const OF_THE_SERVER = /^(08|25|28|3D|53|57P|58)/;
@@ -18,6 +19,16 @@ const OF_OTHERS = /^(40|55|57)/;
 export function isOutage(error: unknown): boolean {
   if (error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError) return true;
   return OF_THE_SERVER.test(sqlStateOf(error) ?? "");
+}
+
+/**
+ * Whether a failure is the database's or the moment's, so that none of a batch's items is to blame: half of them would
+ * fare no better. A statement that ran into its own bound may have one slow item in it.
+ */
+export function isOfTheMoment(error: unknown): boolean {
+  return error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError ||
+    error instanceof TransactionConflictError ||
+    (error instanceof StatementTimeoutError && error.bound === "lock");
 }
 
 /** Whether a statement was in conflict with others, or waited for them too long: it may pass when it is sent again. */

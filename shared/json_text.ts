@@ -1,7 +1,7 @@
-import { errorText } from "./error_text.ts";
-import { InvalidJsonError, TooLargeError } from "./errors.ts";
-import type { Json } from "./json.ts";
-import { ARGS_DEPTH_MAX } from "./limits.ts";
+import { errorText } from "../ports/error_text.ts";
+import { InvalidJsonError, TooLargeError } from "../ports/errors.ts";
+import type { Json } from "../ports/json.ts";
+import { ARGS_DEPTH_MAX } from "../ports/limits.ts";
 
 /** What {@linkcode toJsonText} checks against. */
 export interface JsonTextOptions {

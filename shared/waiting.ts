@@ -1,7 +1,7 @@
-import { InvalidOptionError } from "./errors.ts";
+import { InvalidOptionError } from "../ports/errors.ts";
+import { TIMER_MS_MAX } from "../ports/limits.ts";
+import type { WaitOptions } from "../ports/runtime.ts";
 import { checkKeys } from "./known_keys.ts";
-import { TIMER_MS_MAX } from "./limits.ts";
-import type { WaitOptions } from "./runtime.ts";
 
 /**
  * Checks for how long is waited, and cuts it to what a timer holds.

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
+import { CompositionError } from "../ports/errors.ts";
 import { type AppSpec, defineApp } from "./app.ts";
-import { CompositionError } from "./errors.ts";
 
 Deno.test("defineApp() has three queues by itself, adds those of the table, and lets it change their numbers", () => {
   const table = (queues?: Record<string, number>) =>

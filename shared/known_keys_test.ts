@@ -1,5 +1,5 @@
 import { assert, assertThrows } from "@std/assert";
-import { InvalidOptionError } from "./errors.ts";
+import { InvalidOptionError } from "../ports/errors.ts";
 import { checkKeys } from "./known_keys.ts";
 
 const KNOWN = ["kind", "limit"];

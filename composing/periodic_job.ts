@@ -1,7 +1,7 @@
-import { toJsonText } from "./json_text.ts";
-import type { Kind, Periodic } from "./kind.ts";
-import { ARGS_BYTES_MAX, PERIODIC_PREFIX, PERIODIC_TIMEOUT_MS } from "./limits.ts";
-import type { DeclaredPeriodic } from "./store.ts";
+import type { Kind, Periodic } from "../ports/kind.ts";
+import { ARGS_BYTES_MAX, PERIODIC_PREFIX, PERIODIC_TIMEOUT_MS } from "../ports/limits.ts";
+import type { DeclaredPeriodic } from "../ports/store.ts";
+import { toJsonText } from "../shared/json_text.ts";
 
 /** The queue of periodics that have a handler of their own and name no queue. */
 export const MAINTENANCE_QUEUE: string = "maintenance";

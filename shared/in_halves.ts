@@ -1,9 +1,5 @@
-import {
-  ConnectionTimeoutError,
-  DatabaseUnavailableError,
-  StatementTimeoutError,
-  TransactionConflictError,
-} from "./errors.ts";
+import { StatementTimeoutError } from "../ports/errors.ts";
+import { isOfTheMoment } from "./outage.ts";
 
 /** So many refused in a row, and none that was not: then it is hardly the items' fault. */
 const REFUSED_MAX = 16;
@@ -45,7 +41,7 @@ export async function inHalves<T>(
       if (!isAnyTaken) early = refused.length;
       isAnyTaken = true;
     } catch (error) {
-      if (isOutage(error)) throw error;
+      if (isOfTheMoment(error)) throw error;
       if (part.length === 1) {
         refused.push({ item: part[0]!, error });
         if (!isAnyTaken && refused.length >= REFUSED_MAX) throw error;
@@ -93,7 +89,7 @@ export async function stepInHalves<T>(
       const all = [...[...alone].map(([item, error]) => ({ item, error })), ...refused];
       return { done, refused: done === 0 ? all.slice(0, 1) : all };
     } catch (error) {
-      if (isOutage(error)) throw error;
+      if (isOfTheMoment(error)) throw error;
       // One that is slow by itself makes others wait, and where none is refused alone nobody knows which it is.
       if (error instanceof StatementTimeoutError || alone.size === before) break;
     }
@@ -101,14 +97,4 @@ export async function stepInHalves<T>(
   const [first] = items;
   if (first === undefined) return { done: 0, refused: [] };
   return { done: 0, refused: [{ item: first, error: alone.get(first) ?? new Error("it was refused") }] };
-}
-
-/**
- * Whether a failure is the database's or the moment's, so that no item is to blame: half of them would fare no better. A
- * statement that ran into its own bound may have one slow item in it.
- */
-export function isOutage(error: unknown): boolean {
-  return error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError ||
-    error instanceof TransactionConflictError ||
-    (error instanceof StatementTimeoutError && error.bound === "lock");
 }

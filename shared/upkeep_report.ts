@@ -1,4 +1,4 @@
-import type { UpkeepReport, UpkeepRow } from "./upkeep.ts";
+import type { UpkeepReport, UpkeepRow } from "../ports/upkeep.ts";
 
 /** What is stored of a task once a report is added: a failure adds to those before, a success before it ends them. */
 export function withReport(stored: UpkeepRow | undefined, report: UpkeepReport, nowMs: number): UpkeepRow {

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { InvalidJsonError, TooLargeError } from "./errors.ts";
+import { InvalidJsonError, TooLargeError } from "../ports/errors.ts";
 import { isTooDeep, parseJsonText, relayJsonText, toJsonText, unsafeNumbers } from "./json_text.ts";
 
 const NUL = "\u0000";

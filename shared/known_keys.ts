@@ -1,4 +1,4 @@
-import { InvalidOptionError } from "./errors.ts";
+import { InvalidOptionError } from "../ports/errors.ts";
 
 /** The first member of an object that nobody knows: a misspelt one must not be passed over in silence. Undefined when there is none. */
 export function unknownKey(given: object, known: readonly string[]): string | undefined {

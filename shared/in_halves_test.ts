@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { DatabaseUnavailableError, StatementTimeoutError } from "./errors.ts";
+import { DatabaseUnavailableError, StatementTimeoutError } from "../ports/errors.ts";
 import { inHalves, stepInHalves } from "./in_halves.ts";
 
 const items = Array.from({ length: 1000 }, (_, n) => n);

@@ -1,4 +1,4 @@
-import { InvalidOptionError } from "./errors.ts";
+import { InvalidOptionError } from "../ports/errors.ts";
 
 const EARLIEST_MS = Date.parse("0001-01-01T00:00:00.000Z");
 const LATEST_MS = Date.parse("9999-12-31T23:59:59.999Z");

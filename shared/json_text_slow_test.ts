@@ -1,5 +1,5 @@
 import { assertStringIncludes, assertThrows } from "@std/assert";
-import { TooLargeError } from "./errors.ts";
+import { TooLargeError } from "../ports/errors.ts";
 import { toJsonText } from "./json_text.ts";
 
 Deno.test("a value whose text no string can hold is too large", () => {
