@@ -6,8 +6,8 @@ import type { Log } from "../ports/log.ts";
 import type { RegistrarInput } from "../ports/registrar.ts";
 import type { WorkingRuntime } from "../runtime/runtime.ts";
 import type { Settings } from "../runtime/settings.ts";
-import { checkKeys } from "../shared/known_keys.ts";
-import { createLog } from "../shared/log.ts";
+import { createLog, LOG } from "../shared/log.ts";
+import { checkOptions, type Options, UNCHECKED } from "../shared/options.ts";
 import { EXECUTOR_OPTIONS, type ExecutorOptions } from "../workers/options.ts";
 
 /** What both runtimes take. */
@@ -34,40 +34,43 @@ export interface RecordingRuntime extends WorkingRuntime {
   readonly recorder: Recorder;
 }
 
-/** Options that are handed to the runtime as they are. */
-export const BUILD_KEYS: Readonly<Record<"queues" | "work" | "settings" | "onThreadLost", true>> = {
-  queues: true,
-  work: true,
-  settings: true,
-  onThreadLost: true,
-};
-/** The options of both. */
-export const COMMON_KEYS: Readonly<Record<keyof CommonOptions, true>> = {
-  ...BUILD_KEYS,
-  registrars: true,
-  events: true,
-  executor: true,
-  log: true,
-};
 // The runtime has one log, and its store says how a job is completed.
-const { log: _executorLog, completion: _completion, ...EXECUTOR_KEYS } = EXECUTOR_OPTIONS;
+const { log: _executorLog, completion: _completion, ...EXECUTOR } = EXECUTOR_OPTIONS;
 
-/** The options of these names that were given. */
-export function only<Options extends object, Key extends keyof Options>(
-  options: Options,
-  keys: Readonly<Record<Key, true>>,
-): Pick<Options, Key> {
-  const given = Object.keys(keys).filter((key) => Object.hasOwn(options, key));
-  return Object.fromEntries(given.map((key) => [key, options[key as Key]])) as Pick<Options, Key>;
-}
+/** Options that are handed to the runtime as they are, which checks them. */
+export const BUILD_OPTIONS: Options<Pick<CommonOptions, "queues" | "work" | "settings" | "onThreadLost">> = {
+  queues: UNCHECKED,
+  work: UNCHECKED,
+  settings: UNCHECKED,
+  onThreadLost: UNCHECKED,
+};
+
+/** The options of both. */
+export const COMMON_OPTIONS: Options<CommonOptions> = {
+  ...BUILD_OPTIONS,
+  registrars: UNCHECKED,
+  events: UNCHECKED,
+  executor: UNCHECKED,
+  log: LOG,
+};
 
 /**
- * Checks the options of the executor.
+ * Checks the options of a runtime, and of its executor.
  *
- * @throws {InvalidOptionError} one is unknown.
+ * @throws {InvalidOptionError} one is unknown or is not accepted.
  */
-export function checkExecutor(executor: CommonOptions["executor"]): void {
-  if (executor !== undefined) checkKeys("executor", executor, Object.keys(EXECUTOR_KEYS));
+export function checkRuntimeOptions<T extends CommonOptions>(options: T, known: Options<T>): void {
+  checkOptions("the options of a runtime", options, known);
+  if (options.executor !== undefined) checkOptions("executor", options.executor, EXECUTOR);
+}
+
+/** The options of these names that were given. */
+export function only<Given extends object, Key extends keyof Given>(
+  options: Given,
+  keys: Readonly<Record<Key, unknown>>,
+): Pick<Given, Key> {
+  const given = Object.keys(keys).filter((key) => Object.hasOwn(options, key));
+  return Object.fromEntries(given.map((key) => [key, options[key as Key]])) as Pick<Given, Key>;
 }
 
 /** For an embedded runtime: what a person should see, and nothing on standard output. */

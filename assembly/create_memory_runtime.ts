@@ -8,13 +8,13 @@ import type { Parts } from "../ports/registrar.ts";
 import { UpkeepRecords } from "../runtime/_upkeep.ts";
 import { PartsBuilder } from "../runtime/parts.ts";
 import { buildRuntime } from "../runtime/runtime.ts";
-import { checkKeys } from "../shared/known_keys.ts";
 import { guardLog } from "../shared/log.ts";
+import { UNCHECKED } from "../shared/options.ts";
 import { createExecutor } from "../workers/executor.ts";
 import {
-  BUILD_KEYS,
-  checkExecutor,
-  COMMON_KEYS,
+  BUILD_OPTIONS,
+  checkRuntimeOptions,
+  COMMON_OPTIONS,
   type CommonOptions,
   defaultLog,
   only,
@@ -36,8 +36,7 @@ export interface CreateMemoryRuntimeOptions extends CommonOptions {
  * @throws as {@linkcode createRuntime}.
  */
 export function createMemoryRuntime(options: CreateMemoryRuntimeOptions): RecordingRuntime {
-  checkKeys("the options of a runtime", options, Object.keys({ ...COMMON_KEYS, store: true }));
-  checkExecutor(options.executor);
+  checkRuntimeOptions(options, { ...COMMON_OPTIONS, store: UNCHECKED });
   const log = options.log ?? defaultLog();
   const store = options.store ?? createMemoryStore();
   const executor = createExecutor({ ...options.executor, completion: store.completion, log });
@@ -47,7 +46,7 @@ export function createMemoryRuntime(options: CreateMemoryRuntimeOptions): Record
   const registrars = builder.resolve(options.registrars);
   resolveEventSettings(options.events);
   const runtime = buildRuntime({
-    ...only(options, BUILD_KEYS),
+    ...only(options, BUILD_OPTIONS),
     registrars,
     store,
     executor,

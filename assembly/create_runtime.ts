@@ -10,13 +10,13 @@ import type { Service } from "../ports/runtime.ts";
 import { UpkeepRecords } from "../runtime/_upkeep.ts";
 import { PartsBuilder } from "../runtime/parts.ts";
 import { buildRuntime, type WorkingRuntime } from "../runtime/runtime.ts";
-import { checkKeys } from "../shared/known_keys.ts";
 import { guardLog } from "../shared/log.ts";
+import { checkOptions, flag, type Options } from "../shared/options.ts";
 import { createExecutor } from "../workers/executor.ts";
 import {
-  BUILD_KEYS,
-  checkExecutor,
-  COMMON_KEYS,
+  BUILD_OPTIONS,
+  checkRuntimeOptions,
+  COMMON_OPTIONS,
   type CommonOptions,
   defaultLog,
   only,
@@ -28,7 +28,9 @@ import {
 export interface CreateRuntimeOptions extends CommonOptions, Omit<PostgresStoreOptions, "log"> {}
 
 // The runtime has one log.
-const { log: _databaseLog, ...POSTGRES_KEYS } = DATABASE_OPTIONS;
+const { log: _databaseLog, ...STORE_OPTIONS } = DATABASE_OPTIONS;
+
+const MIGRATE_OPTIONS: Options<MigrateOptions> = { breaking: flag() };
 
 /** A runtime on PostgreSQL. */
 export interface PostgresRuntime extends RecordingRuntime {
@@ -55,10 +57,9 @@ export interface PostgresRuntime extends RecordingRuntime {
  * @throws {PoolTooSmallError} the pool can't hold what the runtime needs.
  */
 export function createRuntime(options: CreateRuntimeOptions): PostgresRuntime {
-  checkKeys("the options of a runtime", options, Object.keys({ ...COMMON_KEYS, ...POSTGRES_KEYS }));
-  checkExecutor(options.executor);
+  checkRuntimeOptions(options, { ...COMMON_OPTIONS, ...STORE_OPTIONS });
   const log = options.log ?? defaultLog();
-  const store = createPostgresStore({ ...only(options, POSTGRES_KEYS), log });
+  const store = createPostgresStore({ ...only(options, STORE_OPTIONS), log });
   const { database } = store;
   const executor = createExecutor({ ...options.executor, completion: store.completion, log });
   const call: Parts["call"] = (module, input, given) => executor.call(module, input, given);
@@ -75,7 +76,7 @@ export function createRuntime(options: CreateRuntimeOptions): PostgresRuntime {
     upkeep,
   });
   const runtime: WorkingRuntime = buildRuntime({
-    ...only(options, BUILD_KEYS),
+    ...only(options, BUILD_OPTIONS),
     registrars: usesEvents(registrars) ? [...registrars, outbox.registrar] : registrars,
     services: [tablesOf(() => parts(), database), outbox],
     store,
@@ -99,7 +100,7 @@ export function createRuntime(options: CreateRuntimeOptions): PostgresRuntime {
     recorder: outbox.recorder,
     events: outbox as Events,
     migrate: async (options: MigrateOptions = {}) => {
-      checkKeys("the options of migrate", options, ["breaking"]);
+      checkOptions("the options of migrate", options, MIGRATE_OPTIONS);
       await store.migrate(options);
       for (const { part, steps } of [OUTBOX, ...composition.migrations.values()]) {
         await database.migrate(part, steps, options);

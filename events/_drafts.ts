@@ -2,7 +2,7 @@ import { InvalidOptionError, TooLargeError, UndeclaredEventTypeError } from "../
 import type { EventDraft, EventType } from "../ports/event.ts";
 import { EVENT_DATA_BYTES_MAX, EVENT_TEXT_LENGTH_MAX } from "../ports/limits.ts";
 import { toJsonText } from "../shared/json_text.ts";
-import { checkKeys } from "../shared/known_keys.ts";
+import { checkOptions, type Options, UNCHECKED } from "../shared/options.ts";
 
 /** An event to be written. All is checked already. */
 export interface NewEvent {
@@ -16,7 +16,12 @@ export interface NewEvent {
   readonly data: string;
 }
 
-const KEYS = ["type", "subject", "ownerId", "data"];
+const DRAFT: Options<EventDraft> = {
+  type: UNCHECKED,
+  subject: UNCHECKED,
+  ownerId: UNCHECKED,
+  data: UNCHECKED,
+};
 
 /**
  * Turns a draft into an event to be written. All that can be wrong with it is found here, before any SQL is sent.
@@ -24,7 +29,7 @@ const KEYS = ["type", "subject", "ownerId", "data"];
  * @throws as `Recorder.record` says.
  */
 export function newEvent(types: ReadonlyMap<string, EventType>, draft: EventDraft): NewEvent {
-  checkKeys("an event", draft, KEYS);
+  checkOptions("an event", draft, DRAFT);
   if (!types.has(draft.type)) throw new UndeclaredEventTypeError(draft.type, types.keys());
   return {
     type: draft.type,

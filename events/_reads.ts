@@ -8,7 +8,7 @@ import { LIST_LIMIT_MAX } from "../ports/limits.ts";
 import type { TxRow } from "../ports/tx.ts";
 import { isEventGlob } from "../shared/event_glob.ts";
 import { isTooDeep, relayJsonText } from "../shared/json_text.ts";
-import { checkKeys } from "../shared/known_keys.ts";
+import { integer, oneOf, type Options, resolveOptions, text } from "../shared/options.ts";
 import { checkText } from "../shared/text.ts";
 import { OUTBOX_CHANNEL } from "./_schema.ts";
 
@@ -73,7 +73,18 @@ const DROP = `
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const STATES: readonly EventState[] = ["waiting", "fanned out", "poisoned"];
-const FILTER_KEYS = ["type", "subject", "ownerId", "state", "before", "limit"];
+
+const FILTER: Options<EventFilter> = {
+  type: {
+    expected: "an event type, or segments or * with dots between",
+    accepts: (type) => isEventGlob(type as string),
+  },
+  state: oneOf(STATES),
+  subject: text(),
+  ownerId: text(),
+  before: { expected: "the id of an event", accepts: isEventId },
+  limit: integer({ min: 1, max: LIST_LIMIT_MAX, default: 50 }),
+};
 
 /** Counts, ages and sizes. */
 export async function readBacklog(database: Database): Promise<Backlog> {
@@ -88,14 +99,14 @@ export async function readBacklog(database: Database): Promise<Backlog> {
 
 /** Events, newest first. */
 export async function listEvents(database: Database, filter: EventFilter): Promise<EventSummary[]> {
-  const { type, subject, ownerId, state, before, limit = 50 } = checkFilter(filter);
+  const { type, subject, ownerId, state, before, limit } = checkFilter(filter);
   const rows = await database.query(LIST, [
     type === undefined ? null : globPattern(type),
     subject ?? null,
     ownerId ?? null,
     before ?? null,
     state ?? null,
-    limit,
+    limit!,
   ]);
   return rows.map(summaryOf);
 }
@@ -159,28 +170,14 @@ export function isEventId(id: unknown): id is EventId {
 }
 
 function checkFilter(filter: EventFilter): EventFilter {
-  checkKeys("a filter", filter, FILTER_KEYS);
-  const { type, state, before, limit, subject, ownerId } = filter;
-  if (type !== undefined && !isEventGlob(type)) {
-    throw new InvalidOptionError("type", type, "an event type, or segments or * with dots between");
-  }
-  if (subject !== undefined) checkText("subject", subject);
+  const checked = resolveOptions("a filter", filter, FILTER);
+  const { ownerId } = filter;
   // An owner that was forgotten must not show everybody's events.
   if ("ownerId" in filter && ownerId === undefined) {
     throw new InvalidOptionError("ownerId", ownerId, "an owner's id; without the member, everybody's events");
   }
-  if (ownerId !== undefined) checkText("ownerId", ownerId);
   if (ownerId === "") throw new InvalidOptionError("ownerId", ownerId, "a text of at least one character");
-  if (state !== undefined && !STATES.includes(state)) {
-    throw new InvalidOptionError("state", state, `one of ${STATES.join(", ")}`);
-  }
-  if (before !== undefined && !isEventId(before)) {
-    throw new InvalidOptionError("before", before, "the id of an event");
-  }
-  if (limit !== undefined && (!Number.isInteger(limit) || limit < 1 || limit > LIST_LIMIT_MAX)) {
-    throw new InvalidOptionError("limit", limit, `an integer from 1 to ${LIST_LIMIT_MAX}`);
-  }
-  return filter;
+  return checked;
 }
 
 /** A glob as a regular expression of PostgreSQL's. Its segments hold nothing that means something there. */

@@ -1,7 +1,7 @@
 import { InvalidOptionError } from "../ports/errors.ts";
 import { isEventTypeName } from "../shared/event_glob.ts";
 import { checkIdentifier, quoteIdentifier as quote } from "../shared/identifier.ts";
-import { checkKeys } from "../shared/known_keys.ts";
+import { checkOptions, type Options, UNCHECKED } from "../shared/options.ts";
 
 /** What is to be captured. Expressions are SQL of the team's own, never of a user's. */
 export interface CaptureOptions {
@@ -42,18 +42,18 @@ const IDENTIFIER_BYTES_MAX = 63;
 const SCHEMA_DEFAULT = "millrace";
 /** What the text of a trigger's function stands between, and what the whole of `up` does. */
 const DELIMITERS = ["$capture$", "$millrace$"] as const;
-const OPTION_KEYS = [
-  "table",
-  "tableSchema",
-  "key",
-  "columns",
-  "type",
-  "subject",
-  "data",
-  "owner",
-  "searchPath",
-  "schema",
-];
+const CAPTURE: Options<CaptureOptions> = {
+  table: UNCHECKED,
+  tableSchema: UNCHECKED,
+  key: UNCHECKED,
+  columns: UNCHECKED,
+  type: UNCHECKED,
+  subject: UNCHECKED,
+  data: UNCHECKED,
+  owner: UNCHECKED,
+  searchPath: UNCHECKED,
+  schema: UNCHECKED,
+};
 const CHANGES = ["insert", "update", "delete"] as const;
 type Change = typeof CHANGES[number];
 
@@ -84,7 +84,7 @@ export const CAPTURE_MARK = "millrace: made by captureChanges(), 2";
  * ```
  */
 export function captureChanges(options: CaptureOptions): CaptureSql {
-  checkKeys("a capture", options, OPTION_KEYS);
+  checkOptions("a capture", options, CAPTURE);
   const types = typesOf(options);
   for (const option of ["subject", "owner"] as const) checkText(option, options[option]);
   if (options.data !== undefined && !Array.isArray(options.data)) checkText("data", options.data);

@@ -1,6 +1,5 @@
-import { InvalidOptionError } from "../ports/errors.ts";
 import { DELAY_MS_MAX } from "../ports/limits.ts";
-import { checkKeys } from "../shared/known_keys.ts";
+import { integer, type Options, resolveOptions } from "../shared/options.ts";
 
 /** The times and bounds of events, whole numbers. Every one has a default that suits production; tests make them shorter. */
 export interface EventSettings {
@@ -27,25 +26,17 @@ export interface EventSettings {
   readonly alertUpkeepMs: number;
 }
 
-/** The defaults of {@linkcode EventSettings}. */
-export const DEFAULT_EVENT_SETTINGS: EventSettings = {
-  sweepMs: 60_000,
-  pollMs: 1000,
-  backoffMs: 2000,
-  backoffMaxMs: 60_000,
-  retentionMs: 7 * 24 * 60 * 60 * 1000,
-  purgeMs: 60 * 60 * 1000,
-  alertBacklog: 1000,
-  alertAgeMs: 5 * 60 * 1000,
-  alertUpkeepMs: 5 * 60 * 1000,
-};
-
-const LEAST: Partial<Record<keyof EventSettings, number>> = {
-  retentionMs: 0,
-  alertBacklog: 0,
-  alertAgeMs: 0,
-  alertUpkeepMs: 0,
-  purgeMs: 100,
+/** Each setting, its bounds and its default. */
+export const EVENT_SETTINGS: Options<EventSettings> = {
+  sweepMs: integer({ min: 1, max: DELAY_MS_MAX, default: 60_000 }),
+  pollMs: integer({ min: 1, max: DELAY_MS_MAX, default: 1000 }),
+  backoffMs: integer({ min: 1, max: DELAY_MS_MAX, default: 2000 }),
+  backoffMaxMs: integer({ min: 1, max: DELAY_MS_MAX, default: 60_000 }),
+  retentionMs: integer({ min: 0, max: DELAY_MS_MAX, default: 7 * 24 * 60 * 60 * 1000 }),
+  purgeMs: integer({ min: 100, max: DELAY_MS_MAX, default: 60 * 60 * 1000 }),
+  alertBacklog: integer({ min: 0, max: DELAY_MS_MAX, default: 1000 }),
+  alertAgeMs: integer({ min: 0, max: DELAY_MS_MAX, default: 5 * 60 * 1000 }),
+  alertUpkeepMs: integer({ min: 0, max: DELAY_MS_MAX, default: 5 * 60 * 1000 }),
 };
 
 /**
@@ -54,12 +45,5 @@ const LEAST: Partial<Record<keyof EventSettings, number>> = {
  * @throws {InvalidOptionError} naming the setting, its value and what was expected.
  */
 export function resolveEventSettings(given: Partial<EventSettings> = {}): EventSettings {
-  checkKeys("events", given, Object.keys(DEFAULT_EVENT_SETTINGS));
-  for (const [name, value] of Object.entries(given)) {
-    const min = LEAST[name as keyof EventSettings] ?? 1;
-    if (!Number.isInteger(value) || value < min || value > DELAY_MS_MAX) {
-      throw new InvalidOptionError(`events.${name}`, value, `a whole number from ${min} to ${DELAY_MS_MAX}`);
-    }
-  }
-  return { ...DEFAULT_EVENT_SETTINGS, ...given };
+  return resolveOptions("events", given, EVENT_SETTINGS, "events.");
 }

@@ -3,8 +3,16 @@ import { InvalidOptionError } from "../ports/errors.ts";
 import type { JobId } from "../ports/job.ts";
 import type { Log } from "../ports/log.ts";
 import type { Tx, TxRow } from "../ports/tx.ts";
-import { checkKeys } from "../shared/known_keys.ts";
 import { silentLog } from "../shared/log.ts";
+import {
+  checkOptions,
+  flag,
+  integer,
+  type Option,
+  type Options,
+  required,
+  UNCHECKED,
+} from "../shared/options.ts";
 import { quoteColumn, quoteTable } from "./_identifiers.ts";
 import { COLUMN_TYPE, PAGES, type Statements, statementsOf } from "./_statements.ts";
 
@@ -58,17 +66,21 @@ export interface Reconciled {
 const BATCH_MAX = 100_000;
 /** What the statements take for an id when they look whether its job lives. */
 const JOB_ID = /^[1-9][0-9]{0,17}$/;
-const SPEC_KEYS = [
-  "database",
-  "table",
-  "jobColumn",
-  "where",
-  "batch",
-  "rescueDeadJobs",
-  "rescueWhere",
-  "log",
-  "signal",
-];
+const CONDITION: Option = {
+  expected: "a condition in SQL",
+  accepts: (value) => typeof value === "string" && value.trim() !== "",
+};
+const SPEC: Options<ReconcileSpec> = {
+  database: UNCHECKED,
+  table: UNCHECKED,
+  jobColumn: UNCHECKED,
+  where: required(CONDITION),
+  batch: integer({ min: 1, max: BATCH_MAX, default: 1000 }),
+  rescueDeadJobs: flag(),
+  rescueWhere: CONDITION,
+  log: UNCHECKED,
+  signal: UNCHECKED,
+};
 const JOB_COLUMN_TYPES = ["text", "character varying", "bigint"];
 
 /**
@@ -103,24 +115,13 @@ export async function reconcilePending(spec: ReconcileSpec, enqueue: EnqueueForR
 
 /** Refuses what can be told to be wrong without a database. */
 export function checkSpec(spec: ReconcileSpec, enqueue: EnqueueForRow): void {
-  checkKeys("a reconciliation", spec, SPEC_KEYS);
+  checkOptions("a reconciliation", spec, SPEC);
   if (typeof enqueue !== "function") {
     throw new InvalidOptionError("enqueue", enqueue, "a function that enqueues the job of a row");
   }
-  const { batch = 1000, where, rescueWhere, rescueDeadJobs } = spec;
+  const { rescueWhere, rescueDeadJobs } = spec;
   quoteTable(spec.table);
   quoteColumn(spec.jobColumn);
-  if (!Number.isInteger(batch) || batch < 1 || batch > BATCH_MAX) {
-    throw new InvalidOptionError("batch", batch, `an integer from 1 to ${BATCH_MAX}`);
-  }
-  for (const [option, condition] of Object.entries({ where, rescueWhere })) {
-    if (option === "rescueWhere" && condition === undefined) continue;
-    if (typeof condition === "string" && condition.trim() !== "") continue;
-    throw new InvalidOptionError(option, condition, "a condition in SQL");
-  }
-  if (rescueDeadJobs !== undefined && typeof rescueDeadJobs !== "boolean") {
-    throw new InvalidOptionError("rescueDeadJobs", rescueDeadJobs, "true or false");
-  }
   if (rescueWhere !== undefined && rescueDeadJobs !== true) {
     throw new InvalidOptionError("rescueWhere", rescueWhere, "rescueDeadJobs: true beside it");
   }

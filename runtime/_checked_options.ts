@@ -3,9 +3,17 @@ import type { Composition, CompositionInput } from "../ports/composition.ts";
 import { errorText } from "../ports/error_text.ts";
 import { CompositionError, InvalidOptionError, UndeclaredQueueError } from "../ports/errors.ts";
 import type { Schedule } from "../ports/schedule.ts";
-import { checkKeys } from "../shared/known_keys.ts";
-import { checkLog } from "../shared/log.ts";
-import { checkText } from "../shared/text.ts";
+import { LOG } from "../shared/log.ts";
+import {
+  callback,
+  checkOptions,
+  list,
+  type Option,
+  type Options,
+  required,
+  text,
+  UNCHECKED,
+} from "../shared/options.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { resolveSettings, type Settings } from "./settings.ts";
 
@@ -30,22 +38,28 @@ export function checkedOptions(options: CheckedOptions): { composition: Composit
   throw new CompositionError([...error.faults, errorText(settings.error)]);
 }
 
-const KEYS = Object.keys(
-  {
-    registrars: true,
-    queues: true,
-    store: true,
-    executor: true,
-    schedule: true,
-    services: true,
-    work: true,
-    settings: true,
-    name: true,
-    log: true,
-    upkeep: true,
-    onThreadLost: true,
-  } satisfies Record<keyof RuntimeOptions, true>,
-);
+const OPTIONS: Options<RuntimeOptions> = {
+  registrars: UNCHECKED,
+  queues: UNCHECKED,
+  store: part("claim"),
+  executor: part("run"),
+  schedule: part("next"),
+  services: list("a list of services"),
+  work: UNCHECKED,
+  settings: UNCHECKED,
+  name: text(),
+  log: LOG,
+  upkeep: UNCHECKED,
+  onThreadLost: callback("a function of the lost thread"),
+};
+
+/** A part of the runtime, known by one of its methods. */
+function part(method: string): Option {
+  return required({
+    expected: `an object with ${method}()`,
+    accepts: (value) => typeof (value as Record<string, unknown> | null)?.[method] === "function",
+  });
+}
 
 /**
  * Checks what a runtime is built of, its declarations and settings excepted.
@@ -53,25 +67,7 @@ const KEYS = Object.keys(
  * @throws {InvalidOptionError} naming the option, its value and what was expected.
  */
 export function checkRuntimeOptions(options: RuntimeOptions): void {
-  checkKeys("the options of a runtime", options, KEYS);
-  const { store, executor, schedule, services, name, log, onThreadLost } = options;
-  const parts = [["store", store, "claim"], ["executor", executor, "run"], [
-    "schedule",
-    schedule,
-    "next",
-  ]] as const;
-  for (const [option, part, method] of parts) {
-    if (typeof (part as unknown as Record<string, unknown> | undefined)?.[method] === "function") continue;
-    throw new InvalidOptionError(option, part, `an object with ${method}()`);
-  }
-  if (services !== undefined && !Array.isArray(services)) {
-    throw new InvalidOptionError("services", services, "a list of services");
-  }
-  if (name !== undefined) checkText("name", name);
-  if (log !== undefined) checkLog("log", log);
-  if (onThreadLost !== undefined && typeof onThreadLost !== "function") {
-    throw new InvalidOptionError("onThreadLost", onThreadLost, "a function of the lost thread");
-  }
+  checkOptions("the options of a runtime", options, OPTIONS);
 }
 
 type Failed = { readonly ok: false; readonly error: unknown };

@@ -89,7 +89,6 @@ export class Processing {
     this.#settler = new Settler({
       store,
       owner,
-      settleMs: settings.settleMs,
       onRecovered: () => this.wakeAll(),
       upkeep,
       log,

@@ -11,8 +11,17 @@ import type { NewJob } from "../ports/store.ts";
 import { instantText } from "../shared/instant.ts";
 import { toJsonText } from "../shared/json_text.ts";
 import { checkKeyMembers, keyRuleOf } from "../shared/key_rule.ts";
-import { checkKeys } from "../shared/known_keys.ts";
-import { checkText } from "../shared/text.ts";
+import {
+  checkOptions,
+  flag,
+  integer,
+  oneOf,
+  type Options,
+  PRIORITY,
+  resolveOptions,
+  text,
+  UNCHECKED,
+} from "../shared/options.ts";
 
 /**
  * Turns a request into a job to be written. All that can be wrong with it is found here, before any SQL is sent. It is a
@@ -21,17 +30,17 @@ import { checkText } from "../shared/text.ts";
  * @throws as {@linkcode Jobs.enqueue} says.
  */
 export function newJob(composition: Composition, request: EnqueueRequest): NewJob | Promise<NewJob> {
-  checkKeys("an enqueue request", request, REQUEST_KEYS);
+  checkOptions("an enqueue request", request, REQUEST);
   const kind = kindOf(composition, request.kind);
   const rule = keyRuleOf(kind);
   const job: NewJob = {
     kind: kind.name,
     queue: queueOf(composition, kind, request.queue),
     args: toJsonText(request.args ?? null, { name: "args", maxBytes: ARGS_BYTES_MAX }),
-    priority: priorityOf(request.priority),
+    priority: request.priority ?? 2,
     maxAttempts: kind.maxAttempts,
     runAt: runAtOf(request.runAt, kind),
-    unique: uniqueOf(request.uniqueByArgs) || rule !== null,
+    unique: request.uniqueByArgs === true || rule !== null,
     ...(rule === null ? {} : { rule }),
   };
   const keyed = () => {
@@ -51,7 +60,7 @@ export function requestOf(
   options: EnqueueOptions | undefined,
 ): EnqueueRequest {
   if (options === undefined) return { kind, args: args ?? null };
-  checkKeys("options of an enqueue", options, OPTION_KEYS);
+  checkOptions("options of an enqueue", options, ENQUEUE_OPTIONS);
   return { ...options, kind, args: args ?? null };
 }
 
@@ -101,37 +110,36 @@ export function newJobs(
 
 /** Checks a filter: one that is misspelt would show every job, or none. */
 export function listFilter(filter: JobFilter): JobFilter & { readonly limit: number } {
-  checkKeys("a filter", filter, FILTER_KEYS);
-  const { kind, queue, state, before, args, limit = 50 } = filter;
-  for (const [name, value] of Object.entries({ kind, queue, before })) {
-    if (value !== undefined) checkText(name, value);
-  }
-  if (state !== undefined && !JOB_STATES.includes(state)) {
-    throw new InvalidOptionError("state", state, `one of ${JOB_STATES.join(", ")}`);
-  }
+  const { limit, ...rest } = resolveOptions("a filter", filter, FILTER);
   // Left out, a value that is missing would find every job.
-  if (args !== undefined) {
-    toJsonText(args, { name: "args", maxBytes: ARGS_BYTES_MAX, refuseUndefined: true });
+  if (filter.args !== undefined) {
+    toJsonText(filter.args, { name: "args", maxBytes: ARGS_BYTES_MAX, refuseUndefined: true });
   }
-  if (!Number.isInteger(limit) || limit < 1 || limit > LIST_LIMIT_MAX) {
-    throw new InvalidOptionError("limit", limit, `an integer from 1 to ${LIST_LIMIT_MAX}`);
-  }
-  return { ...filter, limit };
+  return { ...rest, limit: limit! };
 }
 
 /** Checks which jobs a depth counts. */
 export function depthFilter(filter: DepthFilter): DepthFilter {
-  checkKeys("a filter of a depth", filter, ["kind", "queue"]);
-  const { kind, queue } = filter;
-  for (const [name, value] of Object.entries({ kind, queue })) {
-    if (value !== undefined) checkText(name, value);
-  }
+  checkOptions("a filter of a depth", filter, DEPTH_FILTER);
   return filter;
 }
 
-const OPTION_KEYS = ["runAt", "uniqueByArgs", "queue", "priority"];
-const REQUEST_KEYS = ["kind", "args", ...OPTION_KEYS];
-const FILTER_KEYS = ["kind", "queue", "state", "args", "before", "limit"];
+const ENQUEUE_OPTIONS: Options<EnqueueOptions> = {
+  runAt: UNCHECKED,
+  uniqueByArgs: flag(),
+  queue: UNCHECKED,
+  priority: PRIORITY,
+};
+const REQUEST: Options<EnqueueRequest> = { kind: UNCHECKED, args: UNCHECKED, ...ENQUEUE_OPTIONS };
+const FILTER: Options<JobFilter> = {
+  kind: text(),
+  queue: text(),
+  state: oneOf(JOB_STATES),
+  args: UNCHECKED,
+  before: text(),
+  limit: integer({ min: 1, max: LIST_LIMIT_MAX, default: 50 }),
+};
+const DEPTH_FILTER: Options<DepthFilter> = { kind: text(), queue: text() };
 
 /** A periodic's jobs are enqueued by its ticks and by `runPeriodic`, one at a time. */
 function kindOf(composition: Composition, name: string): Kind {
@@ -150,17 +158,6 @@ function queueOf(composition: Composition, kind: Kind, asked: string | undefined
   if (asked === undefined) return kind.queue;
   if (!composition.queues.has(asked)) throw new UndeclaredQueueError(asked, composition.queues.keys());
   return asked;
-}
-
-function uniqueOf(unique: boolean | undefined): boolean {
-  if (unique === undefined || typeof unique === "boolean") return unique === true;
-  throw new InvalidOptionError("uniqueByArgs", unique, "true or false");
-}
-
-function priorityOf(priority: number | undefined): number {
-  if (priority === undefined) return 2;
-  if (Number.isInteger(priority) && priority >= 1 && priority <= 4) return priority;
-  throw new InvalidOptionError("priority", priority, "1 (first), 2, 3 or 4");
 }
 
 function runAtOf(runAt: Date | undefined, { debounce }: Kind): string | null {

@@ -42,14 +42,15 @@ export interface SettleRequest {
   readonly withoutOutput?: ((reason: string) => Settlement) | undefined;
 }
 
+/** How long the first end of a batch waits for others at least, in ms. */
+const SETTLE_MS = 2;
+
 /** What a {@linkcode Settler} needs. */
 export interface SettlerOptions {
   /** Where it writes. */
   readonly store: Store;
   /** The present id of this process. */
   readonly owner: () => string;
-  /** How long the first of a batch waits for others, in ms. */
-  readonly settleMs: number;
   /** The first pause before a refused end is tried again, in ms; it doubles each time. Default 1,000. */
   readonly asideMs?: number;
   /** Told when ends are written again, after they could not be. */
@@ -176,7 +177,7 @@ export class Settler {
     if (this.#waiting.length >= BATCH_SMALL || this.#draining) return this.#fly();
     this.#timer ??= setTimeout(
       () => this.#fly(),
-      Math.max(this.#options.settleMs, this.#restUntil - performance.now()),
+      Math.max(SETTLE_MS, this.#restUntil - performance.now()),
     );
   }
 
@@ -188,7 +189,7 @@ export class Settler {
       this.#flight = undefined;
       const now = performance.now();
       const pauseMs = Math.min(Math.max(PAUSE_FACTOR * (now - flownAt), PAUSE_MS_MIN), PAUSE_MS_MAX);
-      if (this.#options.settleMs > 0) this.#restUntil = now + pauseMs;
+      this.#restUntil = now + pauseMs;
       if (!this.#abandoned) this.#schedule();
     });
   }

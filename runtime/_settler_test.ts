@@ -27,7 +27,7 @@ function settling(
     },
   } as unknown as Store;
   const upkeep = new UpkeepRecords(silentLog);
-  const defaults = { store, owner: () => "me", settleMs: 2, onRecovered: () => {}, upkeep, log: silentLog };
+  const defaults = { store, owner: () => "me", onRecovered: () => {}, upkeep, log: silentLog };
   return { settler: new Settler({ ...defaults, ...options }), batches };
 }
 

@@ -3,6 +3,7 @@ import type { Log } from "../ports/log.ts";
 import type { Signal, Store } from "../ports/store.ts";
 import type { Timer } from "./_timer.ts";
 
+const INTERVAL_MS = 5;
 const RETRY_MS = 1000;
 /** Signals are hints, so past this many the oldest give way. */
 const PENDING_MAX = 10_000;
@@ -10,7 +11,7 @@ const PENDING_MAX = 10_000;
 const BURST = 3;
 
 /**
- * Sends signals, on average at most one statement per `signalMs`: a NOTIFY takes a lock at its commit that all enqueuers
+ * Sends signals, on average at most one statement per 5 ms: a NOTIFY takes a lock at its commit that all enqueuers
  * share. Equal signals are sent once. What could not be sent is sent again while the process lives.
  */
 export class Signaller {
@@ -23,7 +24,7 @@ export class Signaller {
   #timer: Timer | undefined;
   #flight: Promise<void> | undefined;
 
-  constructor(store: Store, intervalMs: number, log: Log) {
+  constructor(store: Store, log: Log, intervalMs: number = INTERVAL_MS) {
     this.#store = store;
     this.#intervalMs = intervalMs;
     this.#log = log;

@@ -11,13 +11,13 @@ Deno.test("Signaller lets others send in its place, a few at once and never past
       return Promise.resolve();
     },
   } as unknown as Store;
-  const signaller = new Signaller(store, 60_000, silentLog);
+  const signaller = new Signaller(store, silentLog, 60_000);
   assertEquals(Array.from({ length: 4 }, () => signaller.take()), [true, true, true, false]);
   signaller.send({ type: "ready", queue: "q" });
   assertEquals(sent, [], "it counts as sent, so the next waits");
   await signaller.flush();
   assertEquals(sent.length, 1);
-  const eager = new Signaller(store, 0, silentLog);
+  const eager = new Signaller(store, silentLog, 0);
   eager.send({ type: "ready", queue: "q" });
   assertEquals(eager.take(), false);
   await eager.flush();

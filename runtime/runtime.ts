@@ -100,7 +100,7 @@ class StoreRuntime implements WorkingRuntime {
     this.#upkeep = options.upkeep ?? new UpkeepRecords(log);
     this.#name = options.name ?? "runtime";
     this.#onThreadLost = options.onThreadLost ?? (() => {});
-    this.#signaller = new Signaller(store, settings.signalMs, log);
+    this.#signaller = new Signaller(store, log);
     this.#gatherer = new Gatherer(store, () => this.#signaller.take());
     this.#waiters = new Waiters({ store, signaller: this.#signaller, pollMs: settings.pollMs, log });
     const declared = [...composition.periodics.values()].map((each) =>

@@ -1,6 +1,6 @@
 import { InvalidOptionError } from "../ports/errors.ts";
 import { DELAY_MS_MAX, TIMER_MS_MAX } from "../ports/limits.ts";
-import { checkKeys } from "../shared/known_keys.ts";
+import { defaultsOf, integer, number, type Options, resolveOptions } from "../shared/options.ts";
 
 /** The runtime's times and sizes. Every one has a default that suits production; tests make them shorter. */
 export interface Settings {
@@ -23,51 +23,28 @@ export interface Settings {
    * Default 60,000.
    */
   readonly purgeMs: number;
-  /**
-   * How long the end of a run waits at least for others to be written with it, in ms; while few end at a time, some 25 ms
-   * at most. 0 is without any wait. 0 to 1,000. Default 2.
-   */
-  readonly settleMs: number;
-  /** How often a process signals, in ms, 0 to 2^31 - 1; after a pause three signals may follow each other at once. Default 5. */
-  readonly signalMs: number;
   /** For how long ahead jobs are claimed, in ms of the queue's recent rate, 0 to 2^31 - 1. Default 100. */
   readonly prefetchMs: number;
   /** The most jobs that are claimed at once, beside those that start at once, 0 to 2^31 - 1. Default 500. */
   readonly prefetchMax: number;
 }
 
+/** Each setting, its bounds and its default. */
+export const SETTINGS: Options<Settings> = {
+  pollMs: number({ min: 1, max: TIMER_MS_MAX, default: 1000 }),
+  heartbeatMs: number({ min: 1, max: TIMER_MS_MAX, default: 5000 }),
+  lostAfterMs: number({ min: 1, max: TIMER_MS_MAX, default: 15_000 }),
+  leaseMs: number({ min: 1, max: TIMER_MS_MAX, default: 15_000 }),
+  stopGraceMs: number({ min: 0, max: TIMER_MS_MAX, default: 10_000 }),
+  retentionCompletedMs: number({ min: 0, max: DELAY_MS_MAX, default: 24 * 60 * 60 * 1000 }),
+  retentionOthersMs: number({ min: 0, max: DELAY_MS_MAX, default: 7 * 24 * 60 * 60 * 1000 }),
+  purgeMs: number({ min: 1, max: TIMER_MS_MAX, default: 60_000 }),
+  prefetchMs: number({ min: 0, max: TIMER_MS_MAX, default: 100 }),
+  prefetchMax: integer({ min: 0, max: TIMER_MS_MAX, default: 500 }),
+};
+
 /** The defaults of {@linkcode Settings}. */
-export const DEFAULT_SETTINGS: Settings = {
-  pollMs: 1000,
-  heartbeatMs: 5000,
-  lostAfterMs: 15_000,
-  leaseMs: 15_000,
-  stopGraceMs: 10_000,
-  retentionCompletedMs: 24 * 60 * 60 * 1000,
-  retentionOthersMs: 7 * 24 * 60 * 60 * 1000,
-  purgeMs: 60_000,
-  settleMs: 2,
-  signalMs: 5,
-  prefetchMs: 100,
-  prefetchMax: 500,
-};
-
-const ZERO_IS_FINE: ReadonlySet<string> = new Set([
-  "stopGraceMs",
-  "retentionCompletedMs",
-  "retentionOthersMs",
-  "settleMs",
-  "signalMs",
-  "prefetchMs",
-  "prefetchMax",
-]);
-
-/** What is no timer here, and what would hold up whoever waits for an end. */
-const MOST: Readonly<Record<string, number>> = {
-  retentionCompletedMs: DELAY_MS_MAX,
-  retentionOthersMs: DELAY_MS_MAX,
-  settleMs: 1000,
-};
+export const DEFAULT_SETTINGS: Settings = defaultsOf(SETTINGS);
 
 /**
  * Fills in the defaults and checks what was given.
@@ -75,18 +52,7 @@ const MOST: Readonly<Record<string, number>> = {
  * @throws {InvalidOptionError} naming the setting, its value and what was expected.
  */
 export function resolveSettings(given: Partial<Settings> = {}): Settings {
-  checkKeys("settings", given, Object.keys(DEFAULT_SETTINGS));
-  for (const [name, value] of Object.entries(given)) {
-    const min = ZERO_IS_FINE.has(name) ? 0 : 1;
-    const max = MOST[name] ?? TIMER_MS_MAX;
-    if (typeof value !== "number" || !(value >= min && value <= max)) {
-      throw new InvalidOptionError(`settings.${name}`, value, `a number from ${min} to ${max}`);
-    }
-  }
-  if (!Number.isInteger(given.prefetchMax ?? 0)) {
-    throw new InvalidOptionError("settings.prefetchMax", given.prefetchMax, "an integer");
-  }
-  const settings = { ...DEFAULT_SETTINGS, ...given };
+  const settings = resolveOptions("settings", given, SETTINGS, "settings.");
   if (settings.lostAfterMs < 3 * settings.heartbeatMs) {
     throw new InvalidOptionError(
       "settings.lostAfterMs",

@@ -3,7 +3,7 @@ import { InvalidOptionError } from "../ports/errors.ts";
 import { resolveSettings, type Settings } from "./settings.ts";
 
 Deno.test("resolveSettings() refuses what no timer holds, what holds ends up, and half a job", () => {
-  const wrong: Partial<Settings>[] = [{ pollMs: 3e9 }, { settleMs: 60_000 }, { prefetchMax: 2.5 }];
+  const wrong: Partial<Settings>[] = [{ pollMs: 3e9 }, { heartbeatMs: 0 }, { prefetchMax: 2.5 }];
   for (const settings of wrong) {
     const [[name, value]] = Object.entries(settings) as [[string, number]];
     const error = assertThrows(() => resolveSettings(settings), InvalidOptionError);

@@ -1,8 +1,12 @@
-import { InvalidOptionError } from "../ports/errors.ts";
 import type { Log, LogFields, LogLevel, LogOptions } from "../ports/log.ts";
-import { checkKeys } from "./known_keys.ts";
+import { callback, checkOptions, oneOf, type Option, type Options, required } from "./options.ts";
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
+
+const LOG_OPTIONS: Options<LogOptions> = {
+  write: required(callback("a function of a line")),
+  level: oneOf(LEVELS),
+};
 
 // JSON escapes no more than U+0000 to U+001F. These break lines, drive terminals, or turn the direction of writing.
 const ACTIVE = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
@@ -18,13 +22,7 @@ function showable(json: string): string {
  * @throws {InvalidOptionError} an option is not as it should be.
  */
 export function createLog(options: LogOptions): Log {
-  checkKeys("a log", options, ["write", "level"]);
-  if (typeof options.write !== "function") {
-    throw new InvalidOptionError("write", options.write, "a function of a line");
-  }
-  if (options.level !== undefined && !LEVELS.includes(options.level)) {
-    throw new InvalidOptionError("level", options.level, `one of ${LEVELS.join(", ")}`);
-  }
+  checkOptions("a log", options, LOG_OPTIONS);
   const lowest = LEVELS.indexOf(options.level ?? "info");
   const at = (level: LogLevel) => (event: string, fields: LogFields = {}): void => {
     if (LEVELS.indexOf(level) < lowest) return;
@@ -35,20 +33,14 @@ export function createLog(options: LogOptions): Log {
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/**
- * Checks that what was given for a log can be one. Else every line would be dropped without a word.
- *
- * @throws {InvalidOptionError} it lacks one of the four functions.
- */
-export function checkLog(option: string, log: unknown): asserts log is Log {
-  const isObject = typeof log === "object" && log !== null || typeof log === "function";
-  if (isObject && LEVELS.every((level) => typeof Reflect.get(log, level) === "function")) return;
-  throw new InvalidOptionError(
-    option,
-    log,
-    `an object with ${LEVELS.map((level) => `${level}()`).join(", ")}`,
-  );
-}
+/** An option that takes a log. From an object that is none every line would be dropped without a word. */
+export const LOG: Option = {
+  expected: `an object with ${LEVELS.map((level) => `${level}()`).join(", ")}`,
+  accepts: (log) => {
+    const isObject = typeof log === "object" && log !== null || typeof log === "function";
+    return isObject && LEVELS.every((level) => typeof Reflect.get(log, level) === "function");
+  },
+};
 
 /** The same log, but a line that can't be written is dropped: no job is lost because nobody reads the log. */
 export function guardLog(log: Log): Log {

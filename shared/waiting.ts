@@ -1,7 +1,11 @@
 import { InvalidOptionError } from "../ports/errors.ts";
 import { TIMER_MS_MAX } from "../ports/limits.ts";
 import type { WaitOptions } from "../ports/runtime.ts";
-import { checkKeys } from "./known_keys.ts";
+import { checkOptions, type Options } from "./options.ts";
+
+const WAIT_OPTIONS: Options<WaitOptions> = {
+  signal: { expected: "an AbortSignal", accepts: (signal) => signal instanceof AbortSignal },
+};
 
 /**
  * Checks for how long is waited, and cuts it to what a timer holds.
@@ -20,10 +24,8 @@ export function waitMs(maxMs: number): number {
  * @throws the signal's reason, if it has aborted already.
  */
 export function waitSignal(options: WaitOptions): AbortSignal | undefined {
-  checkKeys("the options of a wait", options, ["signal"]);
+  checkOptions("the options of a wait", options, WAIT_OPTIONS);
   const { signal } = options;
-  if (signal === undefined) return undefined;
-  if (!(signal instanceof AbortSignal)) throw new InvalidOptionError("signal", signal, "an AbortSignal");
-  signal.throwIfAborted();
+  signal?.throwIfAborted();
   return signal;
 }

@@ -3,7 +3,6 @@ import type { MemoryTx } from "../adapters/memory/memory_tx.ts";
 import type { RecordingRuntime } from "../assembly/common.ts";
 import { createMemoryRuntime } from "../assembly/create_memory_runtime.ts";
 import type { ArgsInput } from "../ports/args_schema.ts";
-import { InvalidOptionError } from "../ports/errors.ts";
 import type { Executor } from "../ports/executor.ts";
 import type { JobDetail, JobId } from "../ports/job.ts";
 import type { EnqueueOptions } from "../ports/jobs.ts";
@@ -13,8 +12,8 @@ import { DELAY_MS_MAX } from "../ports/limits.ts";
 import type { Log } from "../ports/log.ts";
 import type { RegistrarInput } from "../ports/registrar.ts";
 import type { TypedKind } from "../ports/typed_kind.ts";
-import { checkKeys } from "../shared/known_keys.ts";
-import { silentLog } from "../shared/log.ts";
+import { LOG, silentLog } from "../shared/log.ts";
+import { checkOptions, type Options, UNCHECKED } from "../shared/options.ts";
 import { createExecutor } from "../workers/executor.ts";
 import { Attempts, OWNER } from "./_attempts.ts";
 
@@ -36,6 +35,16 @@ export interface DrainOptions {
   readonly scheduled?: boolean;
 }
 
+const OPTIONS: Options<TestBenchOptions> = {
+  registrars: UNCHECKED,
+  queues: UNCHECKED,
+  now: {
+    expected: "a valid Date",
+    accepts: (now) => now instanceof Date && !Number.isNaN(now.getTime()),
+  },
+  log: LOG,
+};
+
 /** The most runs of one drain: a job that enqueues itself would never end. */
 const RUNS_MAX = 10_000;
 
@@ -55,11 +64,9 @@ export class TestBench implements AsyncDisposable {
 
   /** Use {@linkcode createTestBench}. */
   constructor(options: TestBenchOptions) {
-    checkKeys("a test bench", options, ["registrars", "queues", "now", "log"]);
+    checkOptions("a test bench", options, OPTIONS);
     const { registrars, queues, log = silentLog } = options;
-    const now = options.now ?? new Date();
-    this.#nowMs = now instanceof Date ? now.getTime() : NaN;
-    if (Number.isNaN(this.#nowMs)) throw new InvalidOptionError("now", now, "a valid Date");
+    this.#nowMs = (options.now ?? new Date()).getTime();
     this.#store = createMemoryStore({ clock: () => this.#nowMs });
     this.runtime = createMemoryRuntime({
       store: this.#store,

@@ -29,5 +29,5 @@ export {
 export type { EgressOptions } from "./sender/guard.ts";
 export type { OwnerWebhooks } from "./endpoints/owner_webhooks.ts";
 export { WEBHOOKS } from "./schema.ts";
-export { DEFAULT_WEBHOOK_SETTINGS, type WebhookSettings } from "./settings.ts";
+export type { WebhookSettings } from "./settings.ts";
 export { Webhooks, type WebhooksOptions } from "./webhooks.ts";

@@ -1,6 +1,6 @@
 import { InvalidOptionError } from "../ports/errors.ts";
 import { DELAY_MS_MAX } from "../ports/limits.ts";
-import { checkKeys } from "../shared/known_keys.ts";
+import { integer, number, type Options, resolveOptions } from "../shared/options.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -51,20 +51,31 @@ export interface WebhookSettings {
   readonly retentionMs: number;
 }
 
-/** The defaults: with them, a delivery is tried 18 times over about 5.3 days. */
-export const DEFAULT_WEBHOOK_SETTINGS: WebhookSettings = {
-  scheduleMs: [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR],
-  maxAttempts: 18,
-  requestMs: 10 * SECOND,
-  retryAfterMs: 10 * HOUR,
-  inFlight: 8,
-  permanentStatuses: [],
-  probeMs: 30 * SECOND,
-  leaseMs: 20 * SECOND,
-  holdMs: HOUR,
-  disableAfterMs: 5 * DAY,
-  giveUpAfterMs: 7 * DAY,
-  retentionMs: 7 * DAY,
+const DELAY = number({ min: 0, max: DELAY_MS_MAX });
+const STATUS = integer({ min: 300, max: 599 });
+
+/** Each setting, its bounds and its default. With the defaults a delivery is tried 18 times over about 5.3 days. */
+export const WEBHOOK_SETTINGS: Options<WebhookSettings> = {
+  scheduleMs: {
+    expected: `at least one delay in ms, from 0 to ${DELAY_MS_MAX}`,
+    accepts: (value) => Array.isArray(value) && value.length > 0 && value.every(DELAY.accepts),
+    default: [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR],
+  },
+  maxAttempts: integer({ min: 1, max: 1000, default: 18 }),
+  requestMs: number({ min: 1, max: 10 * SECOND, default: 10 * SECOND }),
+  retryAfterMs: number({ min: 0, max: DELAY_MS_MAX, default: 10 * HOUR }),
+  inFlight: integer({ min: 1, max: 1000, default: 8 }),
+  permanentStatuses: {
+    expected: "a list of statuses from 300 to 599",
+    accepts: (value) => Array.isArray(value) && value.every(STATUS.accepts),
+    default: [],
+  },
+  probeMs: number({ min: 1, max: DELAY_MS_MAX, default: 30 * SECOND }),
+  leaseMs: number({ min: 1, max: DELAY_MS_MAX, default: 20 * SECOND }),
+  holdMs: number({ min: 0, max: DELAY_MS_MAX, default: HOUR }),
+  disableAfterMs: number({ min: 1, max: DELAY_MS_MAX, default: 5 * DAY }),
+  giveUpAfterMs: number({ min: 1, max: DELAY_MS_MAX, default: 7 * DAY }),
+  retentionMs: number({ min: 0, max: DELAY_MS_MAX, default: 7 * DAY }),
 };
 
 /** After so long under way a delivery leaves its slot of the queue, in ms: its endpoint may be one that never answers. */
@@ -82,38 +93,14 @@ export const CALL_EXTRA_MS: number = 2 * SECOND;
 /** The limit of a delivery's job, in ms: the request's, with what comes before it, and after it when an endpoint works again. */
 export const JOB_MS_MAX: number = 25 * SECOND;
 
-type Lists = "scheduleMs" | "permanentStatuses";
-
-const BOUNDS: { readonly [Name in Exclude<keyof WebhookSettings, Lists>]: readonly [number, number] } = {
-  maxAttempts: [1, 1000],
-  requestMs: [1, 10 * SECOND],
-  retryAfterMs: [0, DELAY_MS_MAX],
-  inFlight: [1, 1000],
-  probeMs: [1, DELAY_MS_MAX],
-  leaseMs: [1, DELAY_MS_MAX],
-  holdMs: [0, DELAY_MS_MAX],
-  disableAfterMs: [1, DELAY_MS_MAX],
-  giveUpAfterMs: [1, DELAY_MS_MAX],
-  retentionMs: [0, DELAY_MS_MAX],
-};
-
 /**
  * Fills in the defaults.
  *
  * @throws {InvalidOptionError} a setting is unknown or out of its range.
  */
 export function resolveWebhookSettings(given: Partial<WebhookSettings> = {}): WebhookSettings {
-  checkKeys("settings", given, Object.keys(DEFAULT_WEBHOOK_SETTINGS));
-  const settings = { ...DEFAULT_WEBHOOK_SETTINGS, ...given };
-  for (const [name, [min, max]] of Object.entries(BOUNDS)) {
-    const value = settings[name as keyof typeof BOUNDS];
-    const isCount = name === "maxAttempts" || name === "inFlight";
-    if (typeof value === "number" && value >= min && value <= max && (!isCount || Number.isInteger(value))) {
-      continue;
-    }
-    throw new InvalidOptionError(name, value, `${isCount ? "an integer" : "a number"} from ${min} to ${max}`);
-  }
-  const { scheduleMs, permanentStatuses, requestMs, leaseMs } = settings;
+  const settings = resolveOptions("settings", given, WEBHOOK_SETTINGS);
+  const { requestMs, leaseMs } = settings;
   const leaseMsMin = RESOLVE_MS_MAX + requestMs + CALL_EXTRA_MS;
   if (leaseMs < leaseMsMin) {
     throw new InvalidOptionError(
@@ -122,24 +109,6 @@ export function resolveWebhookSettings(given: Partial<WebhookSettings> = {}): We
       `at least ${leaseMsMin}: requestMs (${requestMs}) and ${
         leaseMsMin - requestMs
       } ms for what is around a request`,
-    );
-  }
-  if (
-    !Array.isArray(scheduleMs) || scheduleMs.length === 0 ||
-    !scheduleMs.every((ms) => typeof ms === "number" && ms >= 0 && ms <= DELAY_MS_MAX)
-  ) {
-    throw new InvalidOptionError(
-      "scheduleMs",
-      scheduleMs,
-      `at least one delay in ms, from 0 to ${DELAY_MS_MAX}`,
-    );
-  }
-  const isStatus = (status: number) => Number.isInteger(status) && status >= 300 && status <= 599;
-  if (!Array.isArray(permanentStatuses) || !permanentStatuses.every(isStatus)) {
-    throw new InvalidOptionError(
-      "permanentStatuses",
-      permanentStatuses,
-      "a list of statuses from 300 to 599",
     );
   }
   return settings;

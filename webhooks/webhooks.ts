@@ -3,7 +3,7 @@ import type { EventType } from "../ports/event.ts";
 import type { Handler } from "../ports/handler.ts";
 import type { Parts, Registrar } from "../ports/registrar.ts";
 import type { UpkeepTask } from "../ports/upkeep.ts";
-import { checkKeys } from "../shared/known_keys.ts";
+import { checkOptions, type Options, UNCHECKED } from "../shared/options.ts";
 import { Attempts } from "./deliveries/attempt.ts";
 import { deliverHandler } from "./deliveries/deliver.ts";
 import { Deliveries } from "./deliveries/delivery.ts";
@@ -36,7 +36,7 @@ import { SecretBox } from "./endpoints/secret_box.ts";
 import { SecretCheck } from "./endpoints/secret_check.ts";
 import { WEBHOOKS } from "./schema.ts";
 import { EgressGuard, type EgressOptions } from "./sender/guard.ts";
-import { checkIsolation, Sender } from "./sender/sender.ts";
+import { ISOLATION, Sender } from "./sender/sender.ts";
 import {
   BESIDE_MAX,
   delayMs,
@@ -68,7 +68,14 @@ export interface WebhooksOptions {
 }
 
 const QUEUE_DEFAULT = "webhook";
-const OPTION_KEYS = ["secretKey", "egress", "isolation", "queue", "settings"];
+const OPTIONS: Options<WebhooksOptions> = {
+  secretKey: UNCHECKED,
+  egress: UNCHECKED,
+  isolation: ISOLATION,
+  queue: UNCHECKED,
+  settings: UNCHECKED,
+};
+const OWNER_FILTER: Options<{ readonly ownerId: string | null }> = { ownerId: UNCHECKED };
 const REPLAY_TIMEOUT_MS = 10 * 60 * 1000;
 const RETENTION_MS = 60 * 60 * 1000;
 const JOBLESS_MS = 10 * 60 * 1000;
@@ -114,8 +121,7 @@ export class Webhooks {
    * @throws {TypeError} an allowed range of addresses can't be read.
    */
   constructor(options: WebhooksOptions = {}) {
-    checkKeys("webhooks", options, OPTION_KEYS);
-    checkIsolation(options.isolation);
+    checkOptions("webhooks", options, OPTIONS);
     this.#options = options;
     this.#settings = resolveWebhookSettings(options.settings);
     this.#guard = new EgressGuard(options.egress);
@@ -138,7 +144,7 @@ export class Webhooks {
    * @throws {InvalidOptionError} `ownerId` is not there, or neither a text of 1 to 500 characters nor null.
    */
   async list(filter: { readonly ownerId: string | null }): Promise<Endpoint[]> {
-    checkKeys("a filter", filter, ["ownerId"]);
+    checkOptions("a filter", filter, OWNER_FILTER);
     const { operations } = this.#use();
     if (filter.ownerId === null) return await operations.list();
     checkOwner(filter.ownerId, ", or null for the endpoints of everybody");

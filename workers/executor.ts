@@ -1,4 +1,4 @@
-import { InvalidOptionError, RuntimeStateError } from "../ports/errors.ts";
+import { RuntimeStateError } from "../ports/errors.ts";
 import type {
   AbortReason,
   Attempt,
@@ -12,9 +12,7 @@ import type { Jobs } from "../ports/jobs.ts";
 import type { Json, JsonInput } from "../ports/json.ts";
 import type { Kind } from "../ports/kind.ts";
 import type { Log } from "../ports/log.ts";
-import { checkKeys } from "../shared/known_keys.ts";
-import { checkLog } from "../shared/log.ts";
-import { checkText } from "../shared/text.ts";
+import { resolveOptions } from "../shared/options.ts";
 import { describeError } from "./describe_error.ts";
 import { callModule } from "./hosts/call_modules.ts";
 import type { Caller } from "./hosts/caller.ts";
@@ -23,7 +21,7 @@ import { HostPool } from "./hosts/host_pool.ts";
 import { InlineRunner } from "./inline/inline_runner.ts";
 import { carryOut } from "./jobs/job_order.ts";
 import { moduleSpecifier } from "./module_specifier.ts";
-import { EXECUTOR_OPTIONS, type ExecutorOptions } from "./options.ts";
+import { EXECUTOR_OPTIONS, type ExecutorOptions, type ExecutorTimes } from "./options.ts";
 import { writeLine } from "./output.ts";
 import { ThreadPool } from "./threads/thread_pool.ts";
 import { unthrowing, unthrowingLog, UnthrowingObserver } from "./unthrowing.ts";
@@ -43,7 +41,8 @@ export function createExecutor(options: ExecutorOptions): Executor {
 const PLACE = { inline: 0, threads: 1, hosts: 2 } as const;
 const PLACES = 3;
 
-class LocalExecutor implements Executor {
+/** What {@linkcode createExecutor} makes. */
+export class LocalExecutor implements Executor {
   #log: Log;
   #output: (line: string) => void;
   #inline: InlineRunner;
@@ -52,21 +51,12 @@ class LocalExecutor implements Executor {
   #start: ExecutorStart | null = null;
   #stopped = false;
 
-  constructor(options: ExecutorOptions) {
-    checkKeys("the options of an executor", options, Object.keys(EXECUTOR_OPTIONS));
-    checkLog("log", options.log);
-    const { output, config } = options;
-    if (output !== undefined && typeof output !== "function") {
-      throw new InvalidOptionError("output", output, "a function of a line");
-    }
-    if (config !== undefined) checkText("config", config);
-    const threads = inRange("threads", options.threads ?? navigator.hardwareConcurrency, 1, 256);
-    const jobsPerThread = inRange("jobsPerThread", options.jobsPerThread ?? 1000, 1, 10_000);
-    const graceMs = inRange("graceMs", options.graceMs ?? 2000, 0, 24 * 60 * 60 * 1000);
-    const memoryWatchMs = inRange("memoryWatchMs", options.memoryWatchMs ?? 250, 10, 60_000);
-    const hostIdleMs = inRange("hostIdleMs", options.hostIdleMs ?? 30_000, 0, 24 * 60 * 60 * 1000);
-    const hosts = inRange("hosts", options.hosts ?? Math.max(8, 4 * threads), 1, 1024);
-    const standstillMs = inRange("standstillMs", options.standstillMs ?? 5000, 50, 60 * 60 * 1000);
+  /** Starts nothing. `times` are for tests. */
+  constructor(options: ExecutorOptions, times: ExecutorTimes = {}) {
+    const given = resolveOptions("the options of an executor", options, EXECUTOR_OPTIONS);
+    const { threads = navigator.hardwareConcurrency, hosts = Math.max(8, 4 * threads) } = given;
+    const [jobsPerThread, graceMs] = [given.jobsPerThread!, given.graceMs!];
+    const { memoryWatchMs = 250, hostIdleMs = 30_000, standstillMs = 5000 } = times;
     const completion = options.completion ?? null;
     this.#log = unthrowingLog(options.log);
     // What can't be printed is dropped, as a log line is.
@@ -267,9 +257,4 @@ function belongsToHost(kind: Kind): boolean {
 function prefixed(job: JobName, line: string): string {
   const name = job.kind === "" ? "a handler" : job.id === "" ? job.kind : `${job.kind} ${job.id}`;
   return `[${name}] ${line}`;
-}
-
-function inRange(option: string, value: number, min: number, max: number): number {
-  if (Number.isFinite(value) && value >= min && value <= max) return value;
-  throw new InvalidOptionError(option, value, `a number from ${min} to ${max}`);
 }

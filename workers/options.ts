@@ -1,5 +1,7 @@
 import type { Log } from "../ports/log.ts";
 import type { Completion } from "../ports/store.ts";
+import { LOG } from "../shared/log.ts";
+import { callback, integer, number, type Options, required, text, UNCHECKED } from "../shared/options.ts";
 
 /** What {@linkcode createExecutor} needs. */
 export interface ExecutorOptions {
@@ -13,10 +15,6 @@ export interface ExecutorOptions {
   readonly jobsPerThread?: number;
   /** How long a handler has between its aborted signal and its end by force, in ms, from 0 to 24 hours. Default 2,000. */
   readonly graceMs?: number;
-  /** How often the memory of host processes is looked at, in ms, 10 to 60,000. Default 250. */
-  readonly memoryWatchMs?: number;
-  /** How long a host process is kept without work, in ms, from 0 to 24 hours. Default 30,000. */
-  readonly hostIdleMs?: number;
   /**
    * How many host processes that attempts share there are at once, 1 to 1,024; half as many again for what handler modules
    * call, and for what functions and parts call; and 2 per thread with one attempt each. Two kinds never share one. What
@@ -24,8 +22,6 @@ export interface ExecutorOptions {
    * work after a second. Default 4 per thread, at least 8.
    */
   readonly hosts?: number;
-  /** Above how long a stand-still of the main loop is logged while functions run in it, in ms, from 50 to 1 hour. Default 5,000. */
-  readonly standstillMs?: number;
   /** Takes a line that a handler printed, prefixed with kind and job id. Default writes it to standard output. */
   readonly output?: (line: string) => void;
   /**
@@ -35,17 +31,26 @@ export interface ExecutorOptions {
   readonly config?: string;
 }
 
-/** The names of an executor's options. */
-export const EXECUTOR_OPTIONS: Readonly<Record<keyof ExecutorOptions, true>> = {
-  log: true,
-  completion: true,
-  threads: true,
-  jobsPerThread: true,
-  graceMs: true,
-  memoryWatchMs: true,
-  hostIdleMs: true,
-  hosts: true,
-  standstillMs: true,
-  output: true,
-  config: true,
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Each option, and its bounds. */
+export const EXECUTOR_OPTIONS: Options<ExecutorOptions> = {
+  log: required(LOG),
+  completion: UNCHECKED,
+  threads: integer({ min: 1, max: 256 }),
+  jobsPerThread: integer({ min: 1, max: 10_000, default: 1000 }),
+  graceMs: number({ min: 0, max: DAY_MS, default: 2000 }),
+  hosts: integer({ min: 1, max: 1024 }),
+  output: callback("a function of a line"),
+  config: text(),
 };
+
+/** Times that tests shorten. */
+export interface ExecutorTimes {
+  /** How often the memory of host processes is looked at, in ms. Default 250. */
+  readonly memoryWatchMs?: number | undefined;
+  /** How long a host process is kept without work, in ms. Default 30,000. */
+  readonly hostIdleMs?: number | undefined;
+  /** Above how long a standstill of the main loop is logged while functions run in it, in ms. Default 5,000. */
+  readonly standstillMs?: number | undefined;
+}

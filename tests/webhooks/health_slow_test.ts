@@ -1,11 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
-import { DEFAULT_WEBHOOK_SETTINGS } from "../../webhooks/mod.ts";
+import { resolveWebhookSettings } from "../../webhooks/settings.ts";
 import { eventually, pause } from "../conformance/eventually.ts";
 import { Receiver } from "./support/receiver.ts";
 import { Site } from "./support/site.ts";
 
 /** The times that users get. */
-const { scheduleMs, probeMs } = DEFAULT_WEBHOOK_SETTINGS;
+const { scheduleMs, probeMs } = resolveWebhookSettings();
 const settings = { scheduleMs, probeMs };
 const GOOD = 100;
 const GOOD_MS_MAX = 10_000;

@@ -4,7 +4,18 @@ import { InvalidOptionError } from "../../ports/errors.ts";
 import type { EventType } from "../../ports/event.ts";
 import { LIST_LIMIT_MAX } from "../../ports/limits.ts";
 import { matchesGlob } from "../../shared/event_glob.ts";
-import { checkKeys, unknownKey } from "../../shared/known_keys.ts";
+import {
+  flag,
+  integer,
+  misfitsOf,
+  namesOf,
+  number,
+  oneOf,
+  type Option,
+  type Options,
+  resolveOptions,
+  UNCHECKED,
+} from "../../shared/options.ts";
 import { checkText as checkStorable } from "../../shared/text.ts";
 import type { EgressGuard } from "../sender/guard.ts";
 import {
@@ -26,14 +37,43 @@ import type { SecretBox } from "./secret_box.ts";
 const TEXT_LENGTH_MAX = 500;
 const GLOBS_MAX = 100;
 const SHOWN_LENGTH_MAX = 200;
-const OVERLAP_MS_DEFAULT = 24 * 60 * 60 * 1000;
-const OVERLAP_MS_MAX = 30 * OVERLAP_MS_DEFAULT;
+const DAY_MS = 24 * 60 * 60 * 1000;
 /** How many secrets sign at once at most: the newest, and those that are in their overlap. */
 const SECRETS_MAX = 4;
-const DRAFT_KEYS = ["url", "eventTypes", "description", "ownerId", "signature", "ordered"];
-const CHANGE_KEYS = ["url", "eventTypes", "description", "ordered", "enabled"];
-const FILTER_KEYS = ["endpointId", "state", "before", "limit"];
-const STATES = ["waiting", "delivered", "discarded"];
+
+const TEXT: Option = {
+  expected: `text of at most ${TEXT_LENGTH_MAX} characters`,
+  accepts: (value) => typeof value === "string" && isStorable(value),
+};
+const SIGNATURE: Option = { ...oneOf(["v1", "v1a"]), expected: '"v1" or "v1a"' };
+const OWNED_DRAFT: Options<OwnedEndpointDraft> = {
+  url: UNCHECKED,
+  eventTypes: UNCHECKED,
+  description: TEXT,
+  signature: SIGNATURE,
+  ordered: flag(),
+};
+const DRAFT: Options<EndpointDraft> = { ...OWNED_DRAFT, ownerId: UNCHECKED };
+const CHANGES: Options<EndpointChanges> = {
+  url: UNCHECKED,
+  eventTypes: UNCHECKED,
+  description: TEXT,
+  ordered: flag(),
+  enabled: flag(),
+};
+const ROTATION: Options<SecretRotation> = {
+  overlapMs: {
+    ...number({ min: 0, max: 30 * DAY_MS, default: DAY_MS }),
+    expected: `ms from 0 to ${30 * DAY_MS} (30 days)`,
+  },
+  signature: SIGNATURE,
+};
+const FILTER: Options<DeliveryFilter> = {
+  endpointId: UNCHECKED,
+  state: oneOf(["waiting", "delivered", "discarded"]),
+  before: { expected: "the id of a delivery", accepts: isDeliveryId },
+  limit: integer({ min: 1, max: LIST_LIMIT_MAX, default: 50 }),
+};
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 const INSERT = `
@@ -202,9 +242,6 @@ export class Endpoints {
     const { description = "", signature = "v1", ordered = false } = draft;
     const url = await this.#checkedUrl(draft.url);
     this.#checkGlobs(draft.eventTypes);
-    checkText("description", description);
-    checkSignature(signature);
-    checkFlag("ordered", ordered);
     const id = crypto.randomUUID();
     const made = await this.#newSecret(id, signature);
     const [row] = await this.#options.database.query(INSERT, [JSON.stringify({
@@ -223,13 +260,9 @@ export class Endpoints {
 
   /** As `Webhooks.update`. */
   async update(id: string, changes: EndpointChanges): Promise<Endpoint> {
-    checkMembers(changes, CHANGE_KEYS);
+    checkMembers(changes, CHANGES);
     const url = changes.url === undefined ? null : await this.#checkedUrl(changes.url);
     if (changes.eventTypes !== undefined) this.#checkGlobs(changes.eventTypes);
-    if (changes.description !== undefined) checkText("description", changes.description);
-    for (const name of ["ordered", "enabled"] as const) {
-      if (changes[name] !== undefined) checkFlag(name, changes[name]);
-    }
     const { description = null, eventTypes = null, ordered = null, enabled = null } = changes;
     const given = JSON.stringify({ url, description, event_types: eventTypes, ordered, enabled });
     await this.#change(id, UPDATE, [given]);
@@ -244,15 +277,12 @@ export class Endpoints {
   /** As `Webhooks.rotateSecret`. */
   async rotateSecret(
     id: string,
-    { overlapMs = OVERLAP_MS_DEFAULT, signature }: SecretRotation,
+    options: SecretRotation,
   ): Promise<EndpointSecret> {
-    if (typeof overlapMs !== "number" || !(overlapMs >= 0 && overlapMs <= OVERLAP_MS_MAX)) {
-      throw new InvalidOptionError("overlapMs", overlapMs, `ms from 0 to ${OVERLAP_MS_MAX} (30 days)`);
-    }
+    const { overlapMs, signature } = resolveOptions("a rotation", options, ROTATION);
     const next = signature ?? (await this.get(id)).signature;
-    checkSignature(next);
     const made = await this.#newSecret(id, next);
-    await this.#change(id, ROTATE, [made.sealed, next, made.publicKey, overlapMs, SECRETS_MAX]);
+    await this.#change(id, ROTATE, [made.sealed, next, made.publicKey, overlapMs!, SECRETS_MAX]);
     return { endpoint: await this.get(id), secret: made.shown };
   }
 
@@ -284,21 +314,13 @@ export class Endpoints {
 
   /** As `Webhooks.deliveries`. */
   async deliveries(filter: DeliveryFilter): Promise<Delivery[]> {
-    checkKeys("a filter", filter, FILTER_KEYS);
-    const { endpointId, state, before, limit = 50 } = filter;
-    if (state !== undefined && !STATES.includes(state)) {
-      throw new InvalidOptionError("state", state, `one of ${STATES.join(", ")}`);
-    }
-    if (!Number.isInteger(limit) || limit < 1 || limit > LIST_LIMIT_MAX) {
-      throw new InvalidOptionError("limit", limit, `an integer from 1 to ${LIST_LIMIT_MAX}`);
-    }
-    if (before !== undefined) checkDeliveryId("before", before);
+    const { endpointId, state, before, limit } = resolveOptions("a filter", filter, FILTER);
     await this.get(endpointId);
     const rows = await this.#options.database.query(DELIVERIES, [
       endpointId,
       state ?? null,
       before ?? null,
-      limit,
+      limit!,
     ]);
     return rows.map(deliveryOf);
   }
@@ -319,7 +341,7 @@ export class Endpoints {
   /** Whose endpoint a draft makes. One that was forgotten must not become everybody's. */
   #ownerOf(draft: EndpointDraft | OwnedEndpointDraft): string | null {
     const { ownerId } = this.#options;
-    checkMembers(draft, ownerId === null ? DRAFT_KEYS : DRAFT_KEYS.filter((key) => key !== "ownerId"));
+    checkMembers(draft, ownerId === null ? DRAFT : OWNED_DRAFT);
     if (ownerId !== null) return ownerId;
     const given = (draft as Partial<EndpointDraft>).ownerId;
     if (given === null || isOwnerId(given)) return given;
@@ -384,13 +406,16 @@ export function isOwnerId(ownerId: unknown): ownerId is string {
 }
 
 /** Whoever writes `owner` for `ownerId` would hand everybody's events to one of them. */
-function checkMembers(given: EndpointDraft | EndpointChanges, known: readonly string[]): void {
+function checkMembers<T extends object>(given: object, known: Options<T>): void {
   if (typeof given !== "object" || given === null) {
-    throw new InvalidEndpointError("value", `expected an object of ${known.join(", ")}`);
+    throw new InvalidEndpointError("value", `expected an object of ${namesOf(known)}`);
   }
-  const unknown = unknownKey(given, known);
-  if (unknown === undefined) return;
-  throw new InvalidEndpointError(unknown, `there is no such member here, expected ${known.join(", ")}`);
+  for (const { name, expected } of misfitsOf(given, known)) {
+    throw new InvalidEndpointError(
+      name,
+      expected === null ? `there is no such member here, expected ${namesOf(known)}` : `expected ${expected}`,
+    );
+  }
 }
 
 /**
@@ -399,29 +424,13 @@ function checkMembers(given: EndpointDraft | EndpointChanges, known: readonly st
  * @throws {InvalidOptionError} it is no id of one.
  */
 export function checkDeliveryId(option: string, id: string): void {
-  if (typeof id === "string" && /^\d{1,18}$/.test(id)) return;
-  throw new InvalidOptionError(option, id, "the id of a delivery");
+  if (!isDeliveryId(id)) throw new InvalidOptionError(option, id, "the id of a delivery");
+}
+
+function isDeliveryId(id: unknown): boolean {
+  return typeof id === "string" && /^\d{1,18}$/.test(id);
 }
 
 function isStorable(text: string): boolean {
   return text.length <= TEXT_LENGTH_MAX && !text.includes("\0") && text.isWellFormed();
-}
-
-function checkText(field: string, text: string): void {
-  if (typeof text === "string" && isStorable(text)) return;
-  throw new InvalidEndpointError(field, `expected text of at most ${TEXT_LENGTH_MAX} characters`);
-}
-
-function checkFlag(field: string, value: boolean): void {
-  if (typeof value !== "boolean") throw new InvalidEndpointError(field, "expected true or false");
-}
-
-function checkSignature(signature: string): void {
-  if (signature === "v1" || signature === "v1a") return;
-  throw new InvalidEndpointError(
-    "signature",
-    `${
-      typeof signature === "string" ? JSON.stringify(signature.slice(0, SHOWN_LENGTH_MAX)) : typeof signature
-    } is none, expected "v1" or "v1a"`,
-  );
 }

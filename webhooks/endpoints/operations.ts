@@ -3,7 +3,7 @@ import type { EventType } from "../../ports/event.ts";
 import type { Json } from "../../ports/json.ts";
 import type { Parts } from "../../ports/registrar.ts";
 import { instantText } from "../../shared/instant.ts";
-import { checkKeys } from "../../shared/known_keys.ts";
+import { integer, type Options, resolveOptions, UNCHECKED } from "../../shared/options.ts";
 import { bringForwardTwice } from "../deliveries/bring_forward.ts";
 import { Deliveries } from "../deliveries/delivery.ts";
 import { queueDeliveries } from "../deliveries/queue_deliveries.ts";
@@ -28,9 +28,11 @@ import {
 import { checkDeliveryId, type Endpoints } from "./endpoints.ts";
 import type { OwnerWebhooks } from "./owner_webhooks.ts";
 
-const REPLAY_KEYS = ["since", "until", "limit"];
-const REPLAY_DEFAULT = 10_000;
-const REPLAY_MAX = 100_000;
+const REPLAY: Options<ReplayRequest> = {
+  since: UNCHECKED,
+  until: UNCHECKED,
+  limit: integer({ min: 1, max: 100_000, default: 10_000 }),
+};
 /** So many jobs come when the line of an endpoint goes on. */
 const SKIPPED_TO = 8;
 
@@ -74,7 +76,6 @@ export class Operations {
   }
 
   async rotateSecret(id: string, options: SecretRotation = {}): Promise<EndpointSecret> {
-    checkKeys("a rotation", options, ["overlapMs", "signature"]);
     return await this.#endpoints.rotateSecret(id, options);
   }
 
@@ -107,11 +108,7 @@ export class Operations {
   }
 
   async replay(id: string, request: ReplayRequest): Promise<ReplayStarted> {
-    checkKeys("a replay", request, REPLAY_KEYS);
-    const { since, until, limit = REPLAY_DEFAULT } = request;
-    if (!Number.isInteger(limit) || limit < 1 || limit > REPLAY_MAX) {
-      throw new InvalidOptionError("limit", limit, `an integer from 1 to ${REPLAY_MAX}`);
-    }
+    const { since, until, limit } = resolveOptions("a replay", request, REPLAY);
     const from = instantText("since", since);
     const to = instantText("until", until ?? new Date());
     // Of one form and length, so their order is that of the instants.
@@ -123,7 +120,7 @@ export class Operations {
       replay_id: replayId,
       since: from,
       until: to,
-      limit,
+      limit: limit!,
     };
     return { replayId, jobId: await this.#parts.jobs.enqueue(REPLAY_KIND, args) };
   }

@@ -1,6 +1,5 @@
 import { lookup } from "node:dns/promises";
-import { InvalidOptionError } from "../../ports/errors.ts";
-import { checkKeys } from "../../shared/known_keys.ts";
+import { callback, checkOptions, flag, integer, list, type Options } from "../../shared/options.ts";
 import { RESOLVE_MS_MAX } from "../settings.ts";
 import { isPublic, parseAddress, parseRange, type Range, rangeHolds } from "./addresses.ts";
 import { deniedHosts } from "./denied.ts";
@@ -35,7 +34,16 @@ export type Verdict =
   /** Its name could not be resolved now. */
   | { readonly type: "unresolved"; readonly reason: string };
 
-const OPTION_KEYS = ["allowHttp", "allowAddresses", "allowPorts", "resolve"];
+const PORT = integer({ min: 1, max: 65_535 });
+const EGRESS: Options<EgressOptions> = {
+  allowHttp: flag(),
+  allowAddresses: list("a list of addresses and ranges"),
+  allowPorts: {
+    expected: "a list of integers from 1 to 65,535",
+    accepts: (ports) => Array.isArray(ports) && ports.every(PORT.accepts),
+  },
+  resolve: callback("a function of a host name"),
+};
 /** An answer is kept for a moment: a fan-out resolves a name once and not once per delivery. */
 const KEPT_MS = 5000;
 const KEPT_MAX = 1000;
@@ -58,21 +66,10 @@ export class EgressGuard {
    * @throws {InvalidOptionError} an option is unknown, or an allowed port is none.
    */
   constructor(options: EgressOptions = {}) {
-    checkKeys("egress", options, OPTION_KEYS);
+    checkOptions("egress", options, EGRESS);
     const { allowHttp = false, allowPorts = [], allowAddresses = [], resolve = systemResolver } = options;
-    // A text such as "false" would let them through.
-    if (typeof allowHttp !== "boolean") throw new InvalidOptionError("allowHttp", allowHttp, "true or false");
-    if (!Array.isArray(allowPorts)) throw new InvalidOptionError("allowPorts", allowPorts, "a list of ports");
-    if (!Array.isArray(allowAddresses)) {
-      throw new InvalidOptionError("allowAddresses", allowAddresses, "a list of addresses and ranges");
-    }
-    if (typeof resolve !== "function") {
-      throw new InvalidOptionError("resolve", resolve, "a function of a host name");
-    }
     this.#allowHttp = allowHttp;
     this.#allowPorts = allowPorts;
-    const bad = this.#allowPorts.find((port) => !Number.isInteger(port) || port < 1 || port > 65535);
-    if (bad !== undefined) throw new InvalidOptionError("allowPorts", bad, "integers from 1 to 65,535");
     this.#allowed = allowAddresses.map(parseRange);
     this.#resolve = resolve;
   }

@@ -1,11 +1,12 @@
 import { errorText } from "../../ports/error_text.ts";
-import { CompositionError, InvalidOptionError } from "../../ports/errors.ts";
+import { CompositionError } from "../../ports/errors.ts";
 import type { JobContext } from "../../ports/handler.ts";
 import type { Json } from "../../ports/json.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Permissions } from "../../ports/permissions.ts";
 import type { Parts } from "../../ports/registrar.ts";
 import type { Service } from "../../ports/runtime.ts";
+import { oneOf, type Option } from "../../shared/options.ts";
 import { CALL_EXTRA_MS } from "../settings.ts";
 import type { EgressGuard } from "./guard.ts";
 import type { Poster, PostInput, PostOutput } from "./poster.ts";
@@ -13,7 +14,8 @@ import type { Poster, PostInput, PostOutput } from "./poster.ts";
 /** Where requests are made: in a host process, or in this process itself. */
 export type Isolation = "process" | "none";
 
-const ISOLATIONS: readonly unknown[] = ["process", "none", undefined];
+/** The option that says where. */
+export const ISOLATION: Option = { ...oneOf(["process", "none"]), expected: '"process" or "none"' };
 const POST = new URL("./post.ts", import.meta.url);
 
 /** What requests are made with. */
@@ -121,14 +123,4 @@ export class Sender implements Service {
     const options = { permissions: this.#permissions, ...(timeout === undefined ? {} : { timeout }) };
     return await call(POST, input as unknown as Json, options) as unknown as PostOutput;
   }
-}
-
-/**
- * Checks what somebody asked for.
- *
- * @throws {InvalidOptionError} it is none.
- */
-export function checkIsolation(isolation: unknown): void {
-  if (ISOLATIONS.includes(isolation)) return;
-  throw new InvalidOptionError("isolation", isolation, '"process" or "none"');
 }

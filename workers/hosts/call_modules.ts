@@ -1,8 +1,9 @@
-import { CallNotAllowedError, InvalidOptionError } from "../../ports/errors.ts";
+import { CallNotAllowedError } from "../../ports/errors.ts";
 import type { AttemptOutcome } from "../../ports/executor.ts";
+import type { CallOptions } from "../../ports/handler.ts";
 import type { Json } from "../../ports/json.ts";
 import { DELAY_MS_MAX } from "../../ports/limits.ts";
-import { checkKeys } from "../../shared/known_keys.ts";
+import { checkOptions, type Options, UNCHECKED } from "../../shared/options.ts";
 import { moduleSpecifier } from "../module_specifier.ts";
 import type { CallRequest, Work } from "../work.ts";
 import { callPermissions } from "./call_permissions.ts";
@@ -13,6 +14,13 @@ import type { Confinement } from "./host_group.ts";
 import type { HostPool } from "./host_pool.ts";
 
 const CALL_TIMEOUT_MS = 30_000;
+const CALL_OPTIONS: Options<CallOptions> = {
+  permissions: UNCHECKED,
+  timeout: {
+    expected: `ms above 0 and at most ${DELAY_MS_MAX}`,
+    accepts: (ms) => typeof ms === "number" && ms > 0 && ms <= DELAY_MS_MAX,
+  },
+};
 const SHOWN_LENGTH_MAX = 200;
 
 /**
@@ -63,10 +71,9 @@ export async function callModule(
 
 function checkedTimeout(options: unknown): number {
   if (options === undefined || options === null) return CALL_TIMEOUT_MS;
-  checkKeys("the options of a call", options as object, ["permissions", "timeout"]);
-  const timeoutMs: unknown = Reflect.get(options as object, "timeout") ?? CALL_TIMEOUT_MS;
-  if (typeof timeoutMs === "number" && timeoutMs > 0 && timeoutMs <= DELAY_MS_MAX) return timeoutMs;
-  throw new InvalidOptionError("timeout", timeoutMs, `ms above 0 and at most ${DELAY_MS_MAX}`);
+  const given = options as CallOptions;
+  checkOptions("the options of a call", given, CALL_OPTIONS);
+  return given.timeout ?? CALL_TIMEOUT_MS;
 }
 
 /** The module as Deno reads it and what it may read; null when the caller may not call it. */

@@ -1,7 +1,6 @@
 import { isAbsolute, relative, resolve, sep } from "node:path";
-import { InvalidOptionError } from "../../ports/errors.ts";
 import type { Permissions } from "../../ports/permissions.ts";
-import { checkKeys } from "../../shared/known_keys.ts";
+import { checkOptions, type Option, type Options } from "../../shared/options.ts";
 
 /** What a call asks for beside what its caller may do. */
 export interface AskedPermissions {
@@ -13,11 +12,28 @@ export interface AskedPermissions {
 
 const LISTS = ["read", "write", "net", "env", "run", "sys", "ffi", "import"] as const;
 type List = (typeof LISTS)[number];
-const KEYS = [...LISTS, "denyNet"] as const;
 
 /** How many entries a list of a call may have, and how long each may be, in UTF-16 code units. */
 const ENTRIES_MAX = 1000;
 const ENTRY_LENGTH_MAX = 4096;
+
+const TEXTS: Option = {
+  expected: `a list of at most ${ENTRIES_MAX} texts`,
+  accepts: (value) =>
+    Array.isArray(value) && value.length <= ENTRIES_MAX &&
+    value.every((entry) =>
+      typeof entry === "string" && entry !== "" && entry.length <= ENTRY_LENGTH_MAX && !entry.includes("\0")
+    ),
+};
+const TEXTS_OR_ALL: Option = {
+  expected: `${TEXTS.expected} or true`,
+  accepts: (value) => value === true || TEXTS.accepts(value),
+};
+/** What a call may ask for. */
+const ASKED: Options<Omit<Permissions, "enqueue">> = {
+  ...Object.fromEntries(LISTS.map((list) => [list, TEXTS_OR_ALL])) as Record<List, Option>,
+  denyNet: TEXTS,
+};
 
 /**
  * Checks the permissions of a call against those of its caller. What can't be told to be within them counts as beyond.
@@ -71,28 +87,18 @@ function covers(list: List, own: string, entry: string): boolean {
 
 function checkedPermissions(asked: unknown): Permissions {
   if (asked === undefined || asked === null) return {};
-  checkKeys("the permissions of a call", asked as object, KEYS);
-  const permissions: { [key in (typeof KEYS)[number]]?: true | readonly string[] } = {};
-  for (const key of KEYS) {
-    const value: unknown = Reflect.get(asked as object, key);
-    if (value === undefined) continue;
-    if (value === true && key !== "denyNet") {
-      permissions[key] = true;
-      continue;
-    }
-    const isList = Array.isArray(value) && value.length <= ENTRIES_MAX &&
-      value.every((entry) =>
-        typeof entry === "string" && entry !== "" && entry.length <= ENTRY_LENGTH_MAX && !entry.includes("\0")
-      );
-    if (!isList) {
-      const what = `a list of at most ${ENTRIES_MAX} texts${key === "denyNet" ? "" : " or true"}`;
-      throw new InvalidOptionError(`the permission ${key} of a call`, value, what);
-    }
-    const entries = value as readonly string[];
-    // As Deno reads them too: what is checked is what is given.
-    permissions[key] = key === "read" || key === "write"
+  const given = asked as Partial<Record<keyof typeof ASKED, true | readonly string[]>>;
+  checkOptions("the permissions of a call", given, ASKED, "permissions.");
+  // As Deno reads them too: what is checked is what is given.
+  const read = (key: string, entries: true | readonly string[]) =>
+    entries === true
+      ? true
+      : key === "read" || key === "write"
       ? entries.map((entry) => resolve(entry))
       : [...entries];
-  }
-  return permissions as Permissions;
+  return Object.fromEntries(
+    Object.entries(given).filter(([, entries]) => entries !== undefined).map((
+      [key, entries],
+    ) => [key, read(key, entries)]),
+  );
 }

@@ -6,7 +6,7 @@ import type { Permissions } from "../../ports/permissions.ts";
 import type { Tx } from "../../ports/tx.ts";
 import { instantText } from "../../shared/instant.ts";
 import { parseJsonText, toJsonText } from "../../shared/json_text.ts";
-import { checkKeys } from "../../shared/known_keys.ts";
+import { checkObject } from "../../shared/options.ts";
 
 /**
  * What a handler in a thread or a host process asks of `ctx.jobs`, as JSON. The process that it belongs to carries it out:
@@ -43,7 +43,7 @@ export function enqueueManyOrder(requests: readonly EnqueueRequest[]): JobOrder 
   return {
     method: "enqueueMany",
     params: requests.map((request: EnqueueRequest) => {
-      checkKeys("an enqueue request", request, Object.keys(request ?? {}));
+      checkObject("an enqueue request", request, "kind, args and options");
       const { kind, args, ...options } = request;
       return [kindOf(kind), argsText(args), optionsAsJson("an enqueue request", options)];
     }),
@@ -116,7 +116,7 @@ function argsText(args: JsonInput | undefined): string {
 
 /** Options as they are, but for dates. What they may be is checked where they arrive. */
 function optionsAsJson(what: string, options: object): Json {
-  checkKeys(what, options, Object.keys(options ?? {}));
+  checkObject(what, options, "options");
   const told: Record<string, Json> = {};
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined) continue;

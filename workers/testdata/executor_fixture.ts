@@ -2,8 +2,8 @@ import type { Attempt, AttemptOutcome, Executor, LostThread } from "../../ports/
 import type { Jobs } from "../../ports/jobs.ts";
 import type { Kind } from "../../ports/kind.ts";
 import { createLog } from "../../shared/log.ts";
-import { createExecutor } from "../executor.ts";
-import type { ExecutorOptions } from "../options.ts";
+import { LocalExecutor } from "../executor.ts";
+import type { ExecutorOptions, ExecutorTimes } from "../options.ts";
 
 /** An executor, and what it told. */
 export interface Fixture extends AsyncDisposable {
@@ -33,18 +33,22 @@ export interface Running {
 
 export const HANDLERS: URL = new URL("./handlers.ts", import.meta.url);
 
-export function fixture(options: Partial<ExecutorOptions> = {}, jobs?: Jobs): Fixture {
+export function fixture(
+  { memoryWatchMs, hostIdleMs, standstillMs, ...options }: Partial<ExecutorOptions> & Partial<ExecutorTimes> =
+    {},
+  jobs?: Jobs,
+): Fixture {
   const lines: string[] = [];
   const printed: string[] = [];
   const lost: LostThread[] = [];
   let ids = 0;
-  const executor = createExecutor({
+  const executor = new LocalExecutor({
     log: createLog({ write: (line) => lines.push(line), level: "debug" }),
     threads: 2,
     graceMs: 200,
     output: (line) => printed.push(line),
     ...options,
-  });
+  }, { memoryWatchMs, hostIdleMs, standstillMs });
   executor.start({ onThreadLost: (thread) => lost.push(thread), ...(jobs === undefined ? {} : { jobs }) });
   return {
     executor,

@@ -11,9 +11,17 @@ import { DatabaseUnavailableError, InvalidOptionError } from "../../../ports/err
 import type { Log } from "../../../ports/log.ts";
 import type { TxParam, TxRow } from "../../../ports/tx.ts";
 import { quoteIdentifier } from "../../../shared/identifier.ts";
-import { checkKeys } from "../../../shared/known_keys.ts";
-import { checkLog, silentLog } from "../../../shared/log.ts";
-import { checkText } from "../../../shared/text.ts";
+import { LOG, silentLog } from "../../../shared/log.ts";
+import {
+  checkOptions,
+  flag,
+  integer,
+  oneOf,
+  type Option,
+  type Options,
+  text,
+  UNCHECKED,
+} from "../../../shared/options.ts";
 import { checkMigrated, migrate, migrateDown, migratedTo } from "../schema/migrate.ts";
 import { channelName, checkSchemaName, substitute } from "../sql/identifiers.ts";
 import type { Statements } from "../sql/statements.ts";
@@ -75,28 +83,53 @@ export interface PostgresDatabaseOptions {
   readonly listen?: "auto" | "off";
 }
 
-/** The names of a database's options. */
-export const DATABASE_OPTIONS: Readonly<Record<keyof PostgresDatabaseOptions, true>> = {
-  url: true,
-  schema: true,
-  poolSize: true,
-  log: true,
-  acquireTimeoutMs: true,
-  connectTimeoutMs: true,
-  preparedStatements: true,
-  statementTimeoutMs: true,
-  lockTimeoutMs: true,
-  idleTimeoutMs: true,
-  session: true,
-  listen: true,
-};
-
 /** The most connections of a process, where nothing is said. */
 export const POOL_SIZE_DEFAULT: number = 10;
 
 const END_GRACE_MS = 5000;
 /** Below what PostgreSQL and timers here can hold, with room for the client's own wait. */
 const BOUND_MS_END = 2_000_000_000;
+
+const BOUND: Option = {
+  ...integer({ min: 0, max: BOUND_MS_END - 1 }),
+  expected: `an integer of ms from 0 and below ${BOUND_MS_END}; 0 is no bound`,
+};
+const TIMEOUT: Option = {
+  expected: "ms above 0 and below 2^31",
+  accepts: (ms) => typeof ms === "number" && ms > 0 && ms < 2 ** 31,
+};
+
+const TRANSACTION_OPTIONS: Options<TransactionOptions> = {
+  isolation: oneOf(["read committed", "repeatable read", "serializable"]),
+  statementTimeoutMs: BOUND,
+  lockTimeoutMs: BOUND,
+  idleTimeoutMs: BOUND,
+};
+
+/** Each option of a database, and its bounds. */
+export const DATABASE_OPTIONS: Options<PostgresDatabaseOptions> = {
+  url: UNCHECKED,
+  schema: UNCHECKED,
+  poolSize: {
+    expected: "an integer from 1",
+    accepts: (size) => Number.isInteger(size) && (size as number) >= 1,
+  },
+  log: LOG,
+  acquireTimeoutMs: TIMEOUT,
+  connectTimeoutMs: TIMEOUT,
+  preparedStatements: flag(),
+  statementTimeoutMs: BOUND,
+  lockTimeoutMs: BOUND,
+  idleTimeoutMs: BOUND,
+  session: {
+    expected: "parameters of PostgreSQL and their values, as texts",
+    accepts: (session) =>
+      typeof session === "object" && session !== null && !Array.isArray(session) &&
+      Object.values(session).every(text().accepts),
+  },
+  listen: { ...oneOf(["auto", "off"]), expected: '"auto" or "off"' },
+};
+
 /** The most statements whose text with the schema's name is kept. Ours are fewer. */
 const STATEMENTS_MAX = 500;
 
@@ -126,20 +159,17 @@ export class PostgresDatabase implements Database {
     options: PostgresDatabaseOptions,
     { contact, route, rowSecurity, notifyQueue }: Shared,
   ) {
-    checkOptions(options);
+    checkOptions("the options of a database", options, DATABASE_OPTIONS);
     this.#contact = contact;
     this.#notifyQueue = notifyQueue;
     this.schema = options.schema ?? "millrace";
     checkSchemaName(this.schema);
     const address = readConnectionUrl(options.url);
-    const size = options.poolSize ?? POOL_SIZE_DEFAULT;
-    if (!Number.isInteger(size) || size < 1) {
-      throw new InvalidOptionError("poolSize", size, "an integer from 1");
-    }
-    const acquireTimeoutMs = options.acquireTimeoutMs ?? 10_000;
-    checkTimeout("acquireTimeoutMs", acquireTimeoutMs);
+    const { poolSize: size = POOL_SIZE_DEFAULT, acquireTimeoutMs = 10_000 } = options;
     const connectTimeoutMs = options.connectTimeoutMs ?? address.connectTimeoutMs ?? 10_000;
-    checkTimeout("connectTimeoutMs", connectTimeoutMs);
+    if (!TIMEOUT.accepts(connectTimeoutMs)) {
+      throw new InvalidOptionError("connectTimeoutMs", connectTimeoutMs, TIMEOUT.expected);
+    }
     this.quotedSchema = quoteIdentifier(this.schema);
     this.bounds = boundsOf(options, DEFAULT_BOUNDS);
     this.isPooled = !(options.preparedStatements ?? !address.isPooled);
@@ -211,6 +241,7 @@ export class PostgresDatabase implements Database {
    * @throws {InvalidOptionError} an option is out of its range.
    */
   async transaction<T>(body: (tx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    checkOptions("the options of a transaction", options, TRANSACTION_OPTIONS);
     const bounds = boundsOf(options, this.bounds);
     return await this.#pool.use((client) => this.#transact(client, body, options, bounds));
   }
@@ -387,46 +418,8 @@ export class PostgresDatabase implements Database {
   }
 }
 
-function checkOptions(options: PostgresDatabaseOptions): void {
-  checkKeys("the options of a database", options, Object.keys(DATABASE_OPTIONS));
-  const { log, preparedStatements, session, listen } = options;
-  if (log !== undefined) checkLog("log", log);
-  if (preparedStatements !== undefined && typeof preparedStatements !== "boolean") {
-    throw new InvalidOptionError("preparedStatements", preparedStatements, "true or false");
-  }
-  if (listen !== undefined && listen !== "auto" && listen !== "off") {
-    throw new InvalidOptionError("listen", listen, '"auto" or "off"');
-  }
-  if (session === undefined) return;
-  if (typeof session !== "object" || session === null || Array.isArray(session)) {
-    throw new InvalidOptionError("session", session, "parameters of PostgreSQL and their values, as texts");
-  }
-  for (const [name, value] of Object.entries(session)) checkText(`session.${name}`, value);
-}
-
 /** The bounds that were given, and of a default what was not. */
 function boundsOf(given: Partial<Bounds>, defaults: Bounds): Bounds {
-  const bound = (name: keyof Bounds): number => {
-    const ms = given[name];
-    if (ms === undefined) return defaults[name];
-    if (!Number.isInteger(ms) || ms < 0 || ms >= BOUND_MS_END) {
-      throw new InvalidOptionError(
-        name,
-        ms,
-        `an integer of ms from 0 and below ${BOUND_MS_END}; 0 is no bound`,
-      );
-    }
-    return ms;
-  };
-  return {
-    statementTimeoutMs: bound("statementTimeoutMs"),
-    lockTimeoutMs: bound("lockTimeoutMs"),
-    idleTimeoutMs: bound("idleTimeoutMs"),
-  };
-}
-
-function checkTimeout(option: string, ms: number): void {
-  if (typeof ms !== "number" || !(ms > 0 && ms < 2 ** 31)) {
-    throw new InvalidOptionError(option, ms, "ms above 0 and below 2^31");
-  }
+  const { statementTimeoutMs, lockTimeoutMs, idleTimeoutMs } = { ...defaults, ...given };
+  return { statementTimeoutMs, lockTimeoutMs, idleTimeoutMs };
 }
