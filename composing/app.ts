@@ -2,7 +2,8 @@ import { CompositionError } from "../ports/errors.ts";
 import type { Queue } from "../ports/kind.ts";
 import type { RegistrarInput } from "../ports/registrar.ts";
 import { show } from "../ports/show.ts";
-import { isRecord, queueFaults, unknownKeys } from "./declaration_faults.ts";
+import { isRecord, list, optionFaults, type Options, required } from "../shared/options.ts";
+import { queueFaults } from "./declaration_faults.ts";
 
 /** What {@linkcode defineApp} takes. */
 export interface AppSpec {
@@ -26,6 +27,11 @@ export interface App {
 /** The queues that every application has, and how many of each run at once in one process. */
 export const DEFAULT_QUEUES: Readonly<Record<string, number>> = { default: 5, maintenance: 2, webhook: 16 };
 
+const APP: Options<AppSpec> = {
+  registrars: required(list("a list")),
+  queues: { expected: "numbers by the names of queues", accepts: isRecord },
+};
+
 /**
  * Puts an application together: its domains and its queue table. Data only: what the domains declare is checked by the
  * runtime.
@@ -42,9 +48,7 @@ export function defineApp(spec: AppSpec): App {
     throw new CompositionError([`the application is ${show(spec)}, expected { registrars, queues? }`]);
   }
   const { registrars, queues: given = {} } = spec;
-  const faults = unknownKeys("the application", spec, ["registrars", "queues"]);
-  if (!Array.isArray(registrars)) faults.push(`registrars: ${show(registrars)} was given, expected a list`);
-  if (!isRecord(given)) faults.push(`queues is ${show(given)}, expected numbers by the names of queues`);
+  const faults = optionFaults("the application", spec, APP);
   const table = { ...DEFAULT_QUEUES, ...given };
   const queues = Object.entries(table).map(([name, concurrency]) => ({ name, concurrency }));
   if (isRecord(given)) faults.push(...queues.flatMap((queue) => queueFaults(queue)));

@@ -6,9 +6,9 @@ import type { PartMigrations, Registrar } from "../ports/registrar.ts";
 import type { Service } from "../ports/runtime.ts";
 import type { Schedule } from "../ports/schedule.ts";
 import { show } from "../ports/show.ts";
+import { isRecord } from "../shared/options.ts";
 import {
   enqueueFaults,
-  isRecord,
   kindFaults,
   label,
   migrationsFaults,

@@ -86,7 +86,7 @@ const FAULTY: readonly [string, Record<string, unknown>, string][] = [
   ["an endless timeout", { timeout: Infinity }, "timeout is Infinity"],
   ["no handler", { handler: undefined }, "no handler"],
   ["an empty handler", { handler: "" }, "empty string"],
-  ["a backoff that is no function", { backoff: 5 }, "backoff is number"],
+  ["a backoff that is no function", { backoff: 5 }, "backoff is 5"],
   ["an unknown isolation", { isolation: "vm" }, '"thread" or "process"'],
   ["a memory cap below 64 MiB", { memory: 1000, handler: "./x.ts" }, "64 MiB"],
   [
@@ -366,7 +366,7 @@ const FAULTY_EVENTS: readonly [string, Record<string, unknown>, string][] = [
     { kinds: [{ ...kind, name: "told" }], eventTypes: [placed], subscriptions: [told] },
     'subscription "told" has the name of a kind',
   ],
-  ["a keeper that is no function", { keepEvents: 5 }, "keepEvents of a registrar is 5"],
+  ["a keeper that is no function", { keepEvents: 5 }, "a registrar: keepEvents is 5"],
   [
     "a service that can't end",
     { services: [{ open() {}, start() {} }] },

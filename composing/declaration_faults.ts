@@ -1,64 +1,120 @@
 import { isArgsSchema } from "../ports/args_schema.ts";
-import type { Kind, Queue } from "../ports/kind.ts";
+import type { Beside, Kind, Queue } from "../ports/kind.ts";
 import { DELAY_MS_MAX, NAME_LENGTH_MAX, PERIODIC_PREFIX, TIMER_MS_MAX } from "../ports/limits.ts";
 import type { Permissions } from "../ports/permissions.ts";
 import type { PartMigrations, Registrar } from "../ports/registrar.ts";
 import type { Service } from "../ports/runtime.ts";
 import { show } from "../ports/show.ts";
+import {
+  callback,
+  flag,
+  integer,
+  isRecord,
+  number,
+  oneOf,
+  type Option,
+  optionFaults,
+  type Options,
+  required,
+  UNCHECKED,
+} from "../shared/options.ts";
 import { keyRuleFaults } from "./key_rule_faults.ts";
 
 const MEMORY_BYTES_MIN = 64 * 1024 * 1024;
 const CONCURRENCY_MAX = 10_000;
 const ATTEMPTS_MAX = 1_000_000;
 
-const REGISTRAR_KEYS = [
-  "kinds",
-  "periodics",
-  "eventTypes",
-  "subscriptions",
-  "keepEvents",
-  "alerts",
-  "services",
-  "migrations",
-];
-const QUEUE_KEYS = ["name", "concurrency"];
+const REGISTRAR: Options<Registrar> = {
+  kinds: UNCHECKED,
+  periodics: UNCHECKED,
+  eventTypes: UNCHECKED,
+  subscriptions: UNCHECKED,
+  keepEvents: callback("a function"),
+  alerts: callback("a function"),
+  services: UNCHECKED,
+  migrations: UNCHECKED,
+};
+const QUEUE: Options<Queue> = {
+  name: UNCHECKED,
+  concurrency: required(integer({ min: 1, max: CONCURRENCY_MAX })),
+};
+
 /** What says where a handler runs. */
-export const CONFINED_KEYS: readonly string[] = ["handler", "isolation", "permissions", "memory"];
-const KIND_KEYS = [
-  "name",
-  "args",
-  "queue",
-  "maxAttempts",
-  "timeout",
-  "backoff",
-  "ownThread",
-  "discardAlert",
-  "beside",
-  "unique",
-  "debounce",
-  ...CONFINED_KEYS,
-];
-const BESIDE_KEYS = ["afterMs", "most"];
-const PERMISSION_KEYS = ["read", "write", "net", "denyNet", "env", "run", "sys", "ffi", "import", "enqueue"];
+export const PLACE: Options<Pick<Kind, "handler" | "isolation" | "permissions" | "memory">> = {
+  handler: UNCHECKED,
+  isolation: { ...oneOf(["thread", "process"]), expected: '"thread" or "process"' },
+  permissions: UNCHECKED,
+  memory: {
+    ...integer({ min: MEMORY_BYTES_MIN, max: Number.MAX_SAFE_INTEGER }),
+    expected: `whole bytes, at least ${MEMORY_BYTES_MIN} (64 MiB)`,
+  },
+};
+
+/** What says how attempts are made. */
+export const ATTEMPTS: Options<
+  Pick<Kind, "maxAttempts" | "timeout" | "backoff" | "ownThread" | "discardAlert">
+> = {
+  maxAttempts: integer({ min: 1, max: ATTEMPTS_MAX }),
+  timeout: {
+    expected: `ms above 0 and at most ${DELAY_MS_MAX}`,
+    accepts: (ms) => typeof ms === "number" && ms > 0 && ms <= DELAY_MS_MAX,
+  },
+  backoff: callback("a function of the attempt that returns ms"),
+  ownThread: flag(),
+  discardAlert: flag(),
+};
+
+const KIND: Options<Kind> = {
+  name: UNCHECKED,
+  args: { expected: "a schema of a Standard Schema library, version 1", accepts: isArgsSchema },
+  queue: UNCHECKED,
+  ...ATTEMPTS,
+  maxAttempts: required(ATTEMPTS.maxAttempts),
+  timeout: required(ATTEMPTS.timeout),
+  beside: UNCHECKED,
+  unique: UNCHECKED,
+  debounce: UNCHECKED,
+  ...PLACE,
+};
+const BESIDE: Options<Beside> = {
+  afterMs: required({ ...number({ min: 0, max: TIMER_MS_MAX }), expected: `ms from 0 to ${TIMER_MS_MAX}` }),
+  most: required(integer({ min: 1, max: CONCURRENCY_MAX })),
+};
+
+const TEXTS: Option = {
+  expected: "a list of texts",
+  accepts: (value) =>
+    Array.isArray(value) && value.every((entry) => typeof entry === "string" && entry !== ""),
+};
+const TEXTS_OR_ALL: Option = {
+  expected: "a list of texts or true",
+  accepts: (value) => value === true || TEXTS.accepts(value),
+};
+const PERMISSIONS: Options<Permissions> = {
+  read: TEXTS_OR_ALL,
+  write: TEXTS_OR_ALL,
+  net: TEXTS_OR_ALL,
+  denyNet: TEXTS,
+  env: TEXTS_OR_ALL,
+  run: TEXTS_OR_ALL,
+  sys: TEXTS_OR_ALL,
+  ffi: TEXTS_OR_ALL,
+  import: TEXTS_OR_ALL,
+  enqueue: TEXTS_OR_ALL,
+};
 
 /** What is wrong with a registrar itself. */
 export function registrarFaults(registrar: Registrar): string[] {
   if (!isRecord(registrar)) {
     return [
-      `a registrar is ${show(registrar)}, expected { ${REGISTRAR_KEYS.map((key) => `${key}?`).join(", ")} }`,
+      `a registrar is ${show(registrar)}, expected { ${Object.keys(REGISTRAR).join("?, ")}? }`,
     ];
   }
   // It has no members that are unknown, and would be a registrar of nothing.
   if (registrar instanceof Promise) {
     return ["a registrar is a promise, expected what it resolves to: await it before the runtime is built"];
   }
-  const faults = unknownKeys("a registrar", registrar, REGISTRAR_KEYS);
-  for (const key of ["keepEvents", "alerts"] as const) {
-    const given: unknown = registrar[key];
-    if (given === undefined || typeof given === "function") continue;
-    faults.push(`${key} of a registrar is ${show(given)}, expected a function`);
-  }
-  return faults;
+  return optionFaults("a registrar", registrar, REGISTRAR);
 }
 
 /** What is wrong with what works beside the jobs. */
@@ -86,13 +142,7 @@ export function migrationsFaults(migrations: PartMigrations, taken: ReadonlySet<
 export function queueFaults(queue: Queue): string[] {
   if (!isRecord(queue)) return [`a queue is ${show(queue)}, expected { name, concurrency }`];
   const name = label("queue", queue.name);
-  const faults = [...nameFaults(name, queue.name, NAME_LENGTH_MAX), ...unknownKeys(name, queue, QUEUE_KEYS)];
-  if (!isIntegerFrom(queue.concurrency, 1, CONCURRENCY_MAX)) {
-    faults.push(
-      `${name}: concurrency is ${show(queue.concurrency)}, expected an integer from 1 to ${CONCURRENCY_MAX}`,
-    );
-  }
-  return faults;
+  return [...nameFaults(name, queue.name, NAME_LENGTH_MAX), ...optionFaults(name, queue, QUEUE)];
 }
 
 /** What is wrong with a kind, or with the kind that something else becomes. */
@@ -101,33 +151,19 @@ export function kindFaults(kind: Kind, queues: ReadonlyMap<string, Queue>, what:
     return [`a kind is ${show(kind)}, expected { name, queue, maxAttempts, timeout, handler }`];
   }
   const name = label(what, kind.name);
-  const faults = [...nameFaults(name, kind.name, NAME_LENGTH_MAX), ...unknownKeys(name, kind, KIND_KEYS)];
+  const faults = [...nameFaults(name, kind.name, NAME_LENGTH_MAX), ...optionFaults(name, kind, KIND)];
   if (typeof kind.name === "string" && kind.name.startsWith(PERIODIC_PREFIX)) {
     faults.push(`${name}: names that begin with ${PERIODIC_PREFIX} are the periodics'`);
   }
-  faults.push(...queueNameFaults(name, kind.queue, queues), ...kindNumberFaults(name, kind));
-  if (kind.args !== undefined && !isArgsSchema(kind.args)) {
-    faults.push(
-      `${name}: args is ${typeof kind.args}, expected a schema of a Standard Schema library, version 1`,
-    );
-  }
-  for (const key of ["ownThread", "discardAlert"] as const) faults.push(...flagFaults(name, key, kind[key]));
-  faults.push(...besideFaults(name, kind.beside), ...keyRuleFaults(name, kind), ...handlerFaults(name, kind));
+  faults.push(...queueNameFaults(name, kind.queue, queues), ...keyRuleFaults(name, kind));
+  faults.push(...besideFaults(name, kind.beside), ...handlerFaults(name, kind));
   return faults;
 }
 
 function besideFaults(name: string, beside: Kind["beside"]): string[] {
   if (beside === undefined) return [];
   if (!isRecord(beside)) return [`${name}: beside is ${show(beside)}, expected { afterMs, most }`];
-  const faults = unknownKeys(`${name}: beside`, beside, BESIDE_KEYS);
-  const { afterMs, most } = beside;
-  if (typeof afterMs !== "number" || !(afterMs >= 0 && afterMs <= TIMER_MS_MAX)) {
-    faults.push(`${name}: beside.afterMs is ${show(afterMs)}, expected ms from 0 to ${TIMER_MS_MAX}`);
-  }
-  if (!isIntegerFrom(most, 1, CONCURRENCY_MAX)) {
-    faults.push(`${name}: beside.most is ${show(most)}, expected an integer from 1 to ${CONCURRENCY_MAX}`);
-  }
-  return faults;
+  return optionFaults(name, beside, BESIDE, "beside.");
 }
 
 /** What is wrong with the queue that something names. */
@@ -135,32 +171,6 @@ export function queueNameFaults(name: string, queue: string, queues: ReadonlyMap
   if (queues.has(queue)) return [];
   const known = [...queues.keys()].map((each) => JSON.stringify(each)).join(", ");
   return [`${name}: its queue ${show(queue)} is not declared, declared are ${known}`];
-}
-
-/** What is wrong with the attempts of a kind, their limit and the delay between them. */
-export function kindNumberFaults(
-  name: string,
-  { maxAttempts, timeout, backoff }: Pick<Kind, "maxAttempts" | "timeout" | "backoff">,
-): string[] {
-  const faults: string[] = [];
-  if (!isIntegerFrom(maxAttempts, 1, ATTEMPTS_MAX)) {
-    faults.push(
-      `${name}: maxAttempts is ${show(maxAttempts)}, expected an integer from 1 to ${ATTEMPTS_MAX}`,
-    );
-  }
-  if (typeof timeout !== "number" || !(timeout > 0 && timeout <= DELAY_MS_MAX)) {
-    faults.push(`${name}: timeout is ${show(timeout)}, expected ms above 0 and at most ${DELAY_MS_MAX}`);
-  }
-  if (backoff !== undefined && typeof backoff !== "function") {
-    faults.push(`${name}: backoff is ${typeof backoff}, expected a function of the attempt that returns ms`);
-  }
-  return faults;
-}
-
-/** What is wrong with a flag. A text such as "false" would count as true. */
-export function flagFaults(name: string, key: string, value: unknown): string[] {
-  if (value === undefined || typeof value === "boolean") return [];
-  return [`${name}: ${key} is ${show(value)}, expected true or false`];
 }
 
 /** What is wrong with a handler and where it runs. */
@@ -175,14 +185,6 @@ export function handlerFaults(
     faults.push(`${name}: has no handler, expected a module specifier or a function`);
   } else if (handler === "") {
     faults.push(`${name}: its handler is an empty string, expected a module specifier`);
-  }
-  if (isolation !== undefined && isolation !== "thread" && isolation !== "process") {
-    faults.push(`${name}: isolation is ${show(isolation)}, expected "thread" or "process"`);
-  }
-  if (memory !== undefined && !isIntegerFrom(memory, MEMORY_BYTES_MIN, Number.MAX_SAFE_INTEGER)) {
-    faults.push(
-      `${name}: memory is ${show(memory)}, expected whole bytes, at least ${MEMORY_BYTES_MIN} (64 MiB)`,
-    );
   }
   const confined = isolation === "process" || declared.permissions !== undefined || memory !== undefined ||
     declared.ownThread === true;
@@ -223,30 +225,7 @@ function permissionFaults(name: string, permissions: Permissions): string[] {
   if (!isRecord(permissions)) {
     return [`${name}: permissions is ${show(permissions)}, expected { read: [...], ... }`];
   }
-  const faults = unknownKeys(`${name}: permissions`, permissions, PERMISSION_KEYS);
-  for (const [key, value] of Object.entries(permissions)) {
-    const isList = Array.isArray(value) && value.every((entry) => typeof entry === "string" && entry !== "");
-    const isAll = value === true && key !== "denyNet";
-    if (isAll || isList || !PERMISSION_KEYS.includes(key)) continue;
-    faults.push(
-      `${name}: permissions.${key} is ${show(value)}, expected a list of texts${
-        key === "denyNet" ? "" : " or true"
-      }`,
-    );
-  }
-  return faults;
-}
-
-/** What is not known is refused: a misspelt `permissions` would run a kind without any bounds. */
-export function unknownKeys(name: string, value: object, known: readonly string[]): string[] {
-  return Object.keys(value).filter((key) => !known.includes(key)).map((key) =>
-    `${name}: ${show(key)} is not known, expected ${known.join(", ")}`
-  );
-}
-
-/** Whether a value can have members. */
-export function isRecord(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return optionFaults(name, permissions, PERMISSIONS, "permissions.");
 }
 
 /** What is wrong with a name. */
@@ -266,9 +245,4 @@ export function nameFaults(label: string, name: unknown, lengthMax: number): str
 /** How a declaration is named in messages. */
 export function label(what: string, name: unknown): string {
   return `${what} ${show(name)}`;
-}
-
-/** Whether a value is a whole number within bounds. */
-export function isIntegerFrom(value: unknown, min: number, max: number): boolean {
-  return typeof value === "number" && Number.isInteger(value) && value >= min && value <= max;
 }

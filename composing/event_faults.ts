@@ -4,36 +4,61 @@ import type { Kind, Queue } from "../ports/kind.ts";
 import { NAME_LENGTH_MAX } from "../ports/limits.ts";
 import { show } from "../ports/show.ts";
 import { isEventGlob, isEventTypeName, matchesGlob } from "../shared/event_glob.ts";
-import { isIntegerFrom, isRecord, kindFaults, label, nameFaults, unknownKeys } from "./declaration_faults.ts";
+import {
+  flag,
+  isRecord,
+  oneOf,
+  type Option,
+  optionFaults,
+  type Options,
+  PRIORITY,
+  required,
+  UNCHECKED,
+} from "../shared/options.ts";
+import { kindFaults, label, nameFaults } from "./declaration_faults.ts";
 
 const QUEUE_DEFAULT = "default";
 const ATTEMPTS_DEFAULT = 10;
 const TIMEOUT_MS_DEFAULT = 30_000;
 
-const TYPE_KEYS = ["type", "description", "subject", "exposure"];
-const RUN_KEYS = [
-  "queue",
-  "maxAttempts",
-  "timeout",
-  "backoff",
-  "isolation",
-  "permissions",
-  "memory",
-  "ownThread",
-  "unique",
-  "debounce",
-] as const;
-const SUBSCRIPTION_KEYS = [
-  "name",
-  "types",
-  "exposure",
-  "handler",
-  "coalesce",
-  "data",
-  "inOrder",
-  "priority",
-  ...RUN_KEYS,
-];
+const TEXT: Option = {
+  expected: "some text",
+  accepts: (value) => typeof value === "string" && value !== "",
+};
+const EVENT_TYPE: Options<EventType> = {
+  type: UNCHECKED,
+  description: required(TEXT),
+  subject: required(TEXT),
+  exposure: { ...oneOf(["internal", "webhook"]), expected: '"internal" or "webhook"' },
+};
+
+/** What a subscription says of its kind, which checks it. */
+const RUN = {
+  queue: UNCHECKED,
+  maxAttempts: UNCHECKED,
+  timeout: UNCHECKED,
+  backoff: UNCHECKED,
+  isolation: UNCHECKED,
+  permissions: UNCHECKED,
+  memory: UNCHECKED,
+  ownThread: UNCHECKED,
+  unique: UNCHECKED,
+  debounce: UNCHECKED,
+} as const;
+const SUBSCRIPTION: Options<Subscription> = {
+  name: UNCHECKED,
+  types: required({
+    expected: "a list of at least one glob of event types",
+    accepts: (types) => Array.isArray(types) && types.length > 0,
+  }),
+  exposure: { ...oneOf(["webhook"]), expected: '"webhook"' },
+  handler: UNCHECKED,
+  coalesce: flag(),
+  data: flag(),
+  inOrder: { expected: "{ isWanted, take }, two functions", accepts: isInOrder },
+  priority: PRIORITY,
+  ...RUN,
+};
 
 /** What is wrong with an event type. */
 export function eventTypeFaults(declared: EventType): string[] {
@@ -41,22 +66,11 @@ export function eventTypeFaults(declared: EventType): string[] {
     return [`an event type is ${show(declared)}, expected { type, description, subject }`];
   }
   const name = label("event type", declared.type);
-  const faults = [
-    ...nameFaults(name, declared.type, NAME_LENGTH_MAX),
-    ...unknownKeys(name, declared, TYPE_KEYS),
-  ];
+  const faults = nameFaults(name, declared.type, NAME_LENGTH_MAX);
   if (faults.length === 0 && !isEventTypeName(declared.type)) {
     faults.push(`${name}: expected a noun and a verb with a dot between, of letters, digits, _ and -`);
   }
-  for (const key of ["description", "subject"] as const) {
-    if (typeof declared[key] === "string" && declared[key] !== "") continue;
-    faults.push(`${name}: ${key} is ${show(declared[key])}, expected some text`);
-  }
-  const { exposure } = declared;
-  if (exposure !== undefined && exposure !== "internal" && exposure !== "webhook") {
-    faults.push(`${name}: exposure is ${show(exposure)}, expected "internal" or "webhook"`);
-  }
-  return faults;
+  return [...faults, ...optionFaults(name, declared, EVENT_TYPE)];
 }
 
 /** What is wrong with a subscription, its globs' matches excepted. */
@@ -66,36 +80,15 @@ export function subscriptionFaults(subscription: Subscription, queues: ReadonlyM
   }
   const name = label("subscription", subscription.name);
   const faults = [
-    ...unknownKeys(name, subscription, SUBSCRIPTION_KEYS),
+    ...optionFaults(name, subscription, SUBSCRIPTION),
     ...kindFaults(subscriptionKind(subscription), queues, "subscription"),
+    ...byFaults(name, subscription),
   ];
-  const { types, coalesce, priority } = subscription;
-  if (!Array.isArray(types) || types.length === 0) {
-    faults.push(`${name}: types is ${show(types)}, expected a list of at least one glob of event types`);
-  } else {
-    for (const glob of types) {
-      if (isEventGlob(glob)) continue;
-      faults.push(
-        `${name}: ${show(glob)} is no glob of event types, expected segments or * with dots between`,
-      );
-    }
-  }
-  if (subscription.exposure !== undefined && subscription.exposure !== "webhook") {
-    faults.push(`${name}: exposure is ${show(subscription.exposure)}, expected "webhook"`);
-  }
-  if (coalesce !== undefined && typeof coalesce !== "boolean") {
-    faults.push(`${name}: coalesce is ${show(coalesce)}, expected true or false`);
-  }
-  if (subscription.data !== undefined && typeof subscription.data !== "boolean") {
-    faults.push(`${name}: data is ${show(subscription.data)}, expected true or false`);
-  }
-  const { inOrder } = subscription;
-  if (inOrder !== undefined && !isInOrder(inOrder)) {
-    faults.push(`${name}: inOrder is ${show(inOrder)}, expected { isWanted, take }, two functions`);
-  }
-  faults.push(...byFaults(name, subscription));
-  if (priority !== undefined && !isIntegerFrom(priority, 1, 4)) {
-    faults.push(`${name}: priority is ${show(priority)}, expected 1 (first), 2, 3 or 4`);
+  for (const glob of Array.isArray(subscription.types) ? subscription.types : []) {
+    if (isEventGlob(glob)) continue;
+    faults.push(
+      `${name}: ${show(glob)} is no glob of event types, expected segments or * with dots between`,
+    );
   }
   return faults;
 }
@@ -112,8 +105,9 @@ function byFaults(name: string, { unique, debounce, data }: Subscription): strin
   });
 }
 
-function isInOrder(value: Partial<InOrder>): boolean {
-  return isRecord(value) && typeof value.isWanted === "function" && typeof value.take === "function";
+function isInOrder(value: unknown): boolean {
+  const { isWanted, take } = (isRecord(value) ? value : {}) as Partial<InOrder>;
+  return typeof isWanted === "function" && typeof take === "function";
 }
 
 /** Which globs of a subscription match nothing. */
@@ -148,14 +142,12 @@ export function resolveExposure(
 
 /** The kind of a subscription's jobs. */
 export function subscriptionKind(subscription: Subscription): Kind {
-  const given = Object.fromEntries(
-    RUN_KEYS.filter((key) => subscription[key] !== undefined).map((key) => [key, subscription[key]]),
-  );
+  const given = Object.entries(subscription).filter(([key, value]) => key in RUN && value !== undefined);
   return {
     queue: QUEUE_DEFAULT,
     maxAttempts: ATTEMPTS_DEFAULT,
     timeout: TIMEOUT_MS_DEFAULT,
-    ...given,
+    ...Object.fromEntries(given),
     name: subscription.name,
     // Its args are the event as the relay made it.
     handler: subscription.handler as Handler | string | URL,

@@ -1,10 +1,16 @@
-import type { KeyState } from "../ports/key_rule.ts";
+import type { DebounceRule, UniqueRule } from "../ports/key_rule.ts";
 import { DELAY_MS_MAX } from "../ports/limits.ts";
 import { show } from "../ports/show.ts";
 import { KEY_STATES } from "../shared/key_rule.ts";
-
-const UNIQUE_KEYS = ["by", "while", "within"];
-const DEBOUNCE_KEYS = ["by", "quietMs", "atMostMs"];
+import {
+  integer,
+  isRecord,
+  type Option,
+  optionFaults,
+  type Options,
+  required,
+  UNCHECKED,
+} from "../shared/options.ts";
 
 /** The most paths of one key, and the longest of them, in characters. */
 const PATHS_MAX = 20;
@@ -16,42 +22,49 @@ export function keyRuleFaults(
   { unique, debounce }: { readonly unique?: unknown; readonly debounce?: unknown },
 ): string[] {
   const faults: string[] = [];
-  if (unique !== undefined) faults.push(...uniqueFaults(`${name}: unique`, unique));
-  if (debounce !== undefined) faults.push(...debounceFaults(`${name}: debounce`, debounce));
+  if (unique !== undefined) faults.push(...uniqueFaults(name, unique));
+  if (debounce !== undefined) faults.push(...debounceFaults(name, debounce));
   if (unique !== undefined && debounce !== undefined) {
     faults.push(`${name}: has both unique and debounce, expected one of them`);
   }
   return faults;
 }
 
+const WHOLE_MS: Option = {
+  ...integer({ min: 1, max: DELAY_MS_MAX }),
+  expected: `whole ms from 1 to ${DELAY_MS_MAX}`,
+};
+const UNIQUE: Options<UniqueRule> = {
+  by: UNCHECKED,
+  while: {
+    expected: `a list of "pending" and others of ${KEY_STATES.join(", ")}`,
+    accepts: (states) =>
+      Array.isArray(states) && states.includes("pending") &&
+      states.every((state) => KEY_STATES.includes(state)),
+  },
+  within: WHOLE_MS,
+};
+const DEBOUNCE: Options<DebounceRule> = {
+  by: UNCHECKED,
+  quietMs: required(WHOLE_MS),
+  atMostMs: required({ ...WHOLE_MS, expected: `whole ms from quietMs to ${DELAY_MS_MAX}` }),
+};
+
 function uniqueFaults(name: string, given: unknown): string[] {
-  if (!isObject(given)) return [`${name} is ${show(given)}, expected { by?, while?, within? }`];
-  const faults = [...unknownFaults(name, given, UNIQUE_KEYS), ...byFaults(name, given.by)];
-  const { while: states, within } = given;
-  const isStates = states === undefined || Array.isArray(states) && states.includes("pending") &&
-      states.every((state) => KEY_STATES.includes(state as KeyState));
-  if (!isStates) {
-    faults.push(
-      `${name}.while is ${show(states)}, expected a list of "pending" and others of ${KEY_STATES.join(", ")}`,
-    );
-  }
-  if (within !== undefined && !isMsFrom(within, 1)) {
-    faults.push(`${name}.within is ${show(within)}, expected whole ms from 1 to ${DELAY_MS_MAX}`);
-  }
-  return faults;
+  if (!isRecord(given)) return [`${name}: unique is ${show(given)}, expected { by?, while?, within? }`];
+  const rule = given as UniqueRule;
+  return [...optionFaults(name, rule, UNIQUE, "unique."), ...byFaults(`${name}: unique`, rule.by)];
 }
 
 function debounceFaults(name: string, given: unknown): string[] {
-  if (!isObject(given)) return [`${name} is ${show(given)}, expected { by?, quietMs, atMostMs }`];
-  const faults = [...unknownFaults(name, given, DEBOUNCE_KEYS), ...byFaults(name, given.by)];
-  const { quietMs, atMostMs } = given;
-  if (!isMsFrom(quietMs, 1)) {
-    faults.push(`${name}.quietMs is ${show(quietMs)}, expected whole ms from 1 to ${DELAY_MS_MAX}`);
-  }
-  if (!isMsFrom(atMostMs, isMsFrom(quietMs, 1) ? quietMs : 1)) {
-    faults.push(
-      `${name}.atMostMs is ${show(atMostMs)}, expected whole ms from quietMs to ${DELAY_MS_MAX}`,
-    );
+  if (!isRecord(given)) return [`${name}: debounce is ${show(given)}, expected { by?, quietMs, atMostMs }`];
+  const rule = given as DebounceRule;
+  const faults = [
+    ...optionFaults(name, rule, DEBOUNCE, "debounce."),
+    ...byFaults(`${name}: debounce`, rule.by),
+  ];
+  if (faults.length === 0 && rule.atMostMs < rule.quietMs) {
+    faults.push(`${name}: debounce.atMostMs is ${rule.atMostMs}, expected ${DEBOUNCE.atMostMs.expected}`);
   }
   return faults;
 }
@@ -74,18 +87,4 @@ function isPath(path: unknown): path is string {
   // deno-lint-ignore no-control-regex
   if (/[\u0000-\u001f\u007f]/.test(path) || !path.isWellFormed()) return false;
   return path.split(".").every((part) => part !== "" && !/^\s*[-+]?\d+\s*$/.test(part));
-}
-
-function isMsFrom(value: unknown, min: number): value is number {
-  return typeof value === "number" && Number.isInteger(value) && value >= min && value <= DELAY_MS_MAX;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function unknownFaults(name: string, given: object, known: readonly string[]): string[] {
-  return Object.keys(given).filter((key) => !known.includes(key)).map((key) =>
-    `${name}: ${show(key)} is not known, expected ${known.join(", ")}`
-  );
 }

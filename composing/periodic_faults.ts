@@ -1,6 +1,14 @@
 import { checkArgs } from "../ports/args_schema.ts";
 import { errorText } from "../ports/error_text.ts";
-import type { Kind, Periodic, Queue } from "../ports/kind.ts";
+import type {
+  Kind,
+  Periodic,
+  PeriodicCron,
+  PeriodicEvery,
+  PeriodicHandler,
+  PeriodicKind,
+  Queue,
+} from "../ports/kind.ts";
 import {
   ARGS_BYTES_MAX,
   DELAY_MS_MAX,
@@ -13,25 +21,34 @@ import { show } from "../ports/show.ts";
 import { toJsonText } from "../shared/json_text.ts";
 import { checkKeyMembers, keyRuleOf } from "../shared/key_rule.ts";
 import {
-  CONFINED_KEYS,
-  flagFaults,
-  handlerFaults,
-  isIntegerFrom,
+  flag,
+  integer,
   isRecord,
-  kindNumberFaults,
-  label,
-  nameFaults,
-  queueNameFaults,
-  unknownKeys,
-} from "./declaration_faults.ts";
+  optionFaults,
+  type Options,
+  PRIORITY,
+  UNCHECKED,
+} from "../shared/options.ts";
+import { ATTEMPTS, handlerFaults, label, nameFaults, PLACE, queueNameFaults } from "./declaration_faults.ts";
 import { keyRuleFaults } from "./key_rule_faults.ts";
 
-const COMMON_KEYS = ["name", "every", "cron", "timezone", "runAtStart", "queue", "priority"];
-const HANDLER_KEYS = [
-  ...["maxAttempts", "timeout", "backoff", "ownThread", "discardAlert"],
-  ...CONFINED_KEYS,
-];
-const KIND_KEYS = ["kind", "args"];
+type Short = Omit<PeriodicHandler, "name">;
+
+/** What a periodic with a handler of its own says; one that names a kind leaves it to the kind. */
+const HANDLER: Options<Short> = { ...ATTEMPTS, ...PLACE };
+const PERIODIC: Options<PeriodicEvery & PeriodicCron & PeriodicKind & Short> = {
+  name: UNCHECKED,
+  every: UNCHECKED,
+  cron: UNCHECKED,
+  timezone: UNCHECKED,
+  runAtStart: flag(),
+  queue: UNCHECKED,
+  priority: PRIORITY,
+  ...HANDLER,
+  kind: UNCHECKED,
+  args: UNCHECKED,
+};
+const PERIOD = integer({ min: PERIOD_MS_MIN, max: DELAY_MS_MAX });
 
 /** What is wrong with a periodic, whatever kinds there are. */
 export function periodicFaults(
@@ -49,14 +66,10 @@ export function periodicFaults(
   const name = label("periodic", periodic.name);
   const faults = [
     ...nameFaults(name, periodic.name, NAME_LENGTH_MAX - PERIODIC_PREFIX.length),
-    ...unknownKeys(name, periodic, [...COMMON_KEYS, ...HANDLER_KEYS, ...KIND_KEYS]),
+    ...optionFaults(name, periodic, PERIODIC),
     ...scheduleFaults(name, periodic, schedule),
-    ...flagFaults(name, "runAtStart", periodic.runAtStart),
   ];
   if (periodic.queue !== undefined) faults.push(...queueNameFaults(name, periodic.queue, queues));
-  if (periodic.priority !== undefined && !isIntegerFrom(periodic.priority, 1, 4)) {
-    faults.push(`${name}: priority is ${show(periodic.priority)}, expected 1 (first), 2, 3 or 4`);
-  }
   faults.push(...("kind" in periodic ? kindFormFaults(name, periodic) : shortFormFaults(name, periodic)));
   return faults;
 }
@@ -89,7 +102,7 @@ function scheduleFaults(name: string, periodic: Periodic, schedule: Schedule): s
     return [`${name}: has both every and cron, expected one of them`];
   }
   if ("every" in periodic) {
-    if (isIntegerFrom(periodic.every, PERIOD_MS_MIN, DELAY_MS_MAX)) return [];
+    if (PERIOD.accepts(periodic.every)) return [];
     return [`${name}: every is ${show(periodic.every)}, expected whole ms, at least ${PERIOD_MS_MIN}`];
   }
   if (!("cron" in periodic)) return [`${name}: has neither every nor cron with a timezone`];
@@ -102,20 +115,13 @@ function scheduleFaults(name: string, periodic: Periodic, schedule: Schedule): s
 }
 
 function shortFormFaults(name: string, periodic: Periodic & { readonly handler?: unknown }): string[] {
-  const declared = periodic as Pick<Kind, "handler"> & Partial<Kind>;
-  const faults = [...kindNumberFaults(name, { maxAttempts: 1, timeout: 1, ...defined(declared) })];
-  for (const key of ["ownThread", "discardAlert"] as const) {
-    faults.push(...flagFaults(name, key, declared[key]));
-  }
-  if ("args" in periodic) faults.push(`${name}: has args without a kind, expected { kind, args }`);
-  return [...faults, ...handlerFaults(name, declared)];
+  const faults = handlerFaults(name, periodic as Pick<Kind, "handler">);
+  return "args" in periodic
+    ? [`${name}: has args without a kind, expected { kind, args }`, ...faults]
+    : faults;
 }
 
 function kindFormFaults(name: string, periodic: Periodic): string[] {
-  return HANDLER_KEYS.filter((key) => key in periodic)
+  return Object.keys(HANDLER).filter((key) => key in periodic)
     .map((key) => `${name}: has both kind and ${key}, expected ${key} to be the kind's`);
-}
-
-function defined(declared: Partial<Kind>): Partial<Kind> {
-  return Object.fromEntries(Object.entries(declared).filter(([, value]) => value !== undefined));
 }

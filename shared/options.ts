@@ -160,11 +160,17 @@ export function resolveOptions<T extends object>(
 }
 
 /** What is wrong with the members of a declaration, each as a sentence that begins with its name. */
-export function optionFaults<T extends object>(name: string, given: object, options: Options<T>): string[] {
+export function optionFaults<T extends object>(
+  name: string,
+  given: object,
+  options: Options<T>,
+  prefix: string = "",
+): string[] {
+  const where = prefix === "" ? name : `${name}: ${prefix.slice(0, -1)}`;
   return [...misfitsOf(given, options)].map((each) =>
     each.expected === null
-      ? `${name}: ${show(each.name)} is not known, expected ${namesOf(options)}`
-      : `${name}: ${each.name} is ${show(each.value)}, expected ${each.expected}`
+      ? `${where}: ${show(each.name)} is not known, expected ${namesOf(options)}`
+      : `${name}: ${prefix}${each.name} is ${show(each.value)}, expected ${each.expected}`
   );
 }
 
@@ -176,6 +182,11 @@ export function optionFaults<T extends object>(name: string, given: object, opti
 export function checkObject(what: string, given: unknown, members: string): asserts given is object {
   const other = otherThanMembers(given);
   if (other !== undefined) throw new InvalidOptionError(`${what} of type`, other, `an object of ${members}`);
+}
+
+/** Whether a value is an object that can have named members. */
+export function isRecord(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The names of options, for a message. */

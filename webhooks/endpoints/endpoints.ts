@@ -3,6 +3,7 @@ import type { Database, Transaction } from "../../ports/database.ts";
 import { InvalidOptionError } from "../../ports/errors.ts";
 import type { EventType } from "../../ports/event.ts";
 import { LIST_LIMIT_MAX } from "../../ports/limits.ts";
+import { show } from "../../ports/show.ts";
 import { matchesGlob } from "../../shared/event_glob.ts";
 import {
   flag,
@@ -410,10 +411,12 @@ function checkMembers<T extends object>(given: object, known: Options<T>): void 
   if (typeof given !== "object" || given === null) {
     throw new InvalidEndpointError("value", `expected an object of ${namesOf(known)}`);
   }
-  for (const { name, expected } of misfitsOf(given, known)) {
+  for (const { name, value, expected } of misfitsOf(given, known)) {
     throw new InvalidEndpointError(
       name,
-      expected === null ? `there is no such member here, expected ${namesOf(known)}` : `expected ${expected}`,
+      expected === null
+        ? `there is no such member here, expected ${namesOf(known)}`
+        : `${show(value)} was given, expected ${expected}`,
     );
   }
 }
