@@ -9,11 +9,11 @@ import type { WorkingRuntime } from "../runtime/runtime.ts";
 import type { Settings } from "../runtime/settings.ts";
 import { EXECUTOR_OPTIONS, type ExecutorOptions } from "../workers/options.ts";
 
-/** What both runtimes take. */
+/** Options of both runtimes. */
 export interface CommonOptions extends Omit<CompositionInput, "registrars"> {
-  /** One per domain. A function is called once, at construction, with the parts of the process. */
+  /** The registrars, one per domain. A function is called once, at construction, with the parts of the process. */
   readonly registrars: readonly RegistrarInput[];
-  /** Works only these queues. Default all that are declared. */
+  /** The only queues to work. Default: all declared queues. */
   readonly work?: readonly string[];
   /** Times and sizes; each has a default. */
   readonly settings?: Partial<Settings>;
@@ -21,26 +21,26 @@ export interface CommonOptions extends Omit<CompositionInput, "registrars"> {
   readonly events?: Partial<EventSettings>;
   /** Threads, jobs per thread, grace. */
   readonly executor?: Omit<ExecutorOptions, "completion" | "log">;
-  /** Default: JSON lines of warnings and errors on standard error. */
+  /** The log. Default: JSON lines of warnings and errors on standard error. */
   readonly log?: Log;
-  /** Called for each thread that could not be ended: this process should soon be replaced. */
+  /** Called for each thread that could not be terminated: this process should be replaced soon. */
   readonly onThreadLost?: (thread: LostThread) => void;
 }
 
-/** A runtime with what records events. */
+/** A runtime with a recorder of events. */
 export interface RecordingRuntime extends WorkingRuntime {
   /** Records events. */
   readonly recorder: Recorder;
 }
 
-/** Options that are handed to the runtime as they are. */
+/** Options that are passed to the runtime unchanged. */
 export const BUILD_KEYS: Readonly<Record<"queues" | "work" | "settings" | "onThreadLost", true>> = {
   queues: true,
   work: true,
   settings: true,
   onThreadLost: true,
 };
-/** The options of both. */
+/** The options of both runtimes. */
 export const COMMON_KEYS: Readonly<Record<keyof CommonOptions, true>> = {
   ...BUILD_KEYS,
   registrars: true,
@@ -48,10 +48,10 @@ export const COMMON_KEYS: Readonly<Record<keyof CommonOptions, true>> = {
   executor: true,
   log: true,
 };
-// The runtime has one log, and its store says how a job is completed.
+// The runtime has one log, and its store determines how a job is completed.
 const { log: _executorLog, completion: _completion, ...EXECUTOR_KEYS } = EXECUTOR_OPTIONS;
 
-/** The options of these names that were given. */
+/** Picks the options with these names that were given. */
 export function only<Options extends object, Key extends keyof Options>(
   options: Options,
   keys: Readonly<Record<Key, true>>,
@@ -63,24 +63,24 @@ export function only<Options extends object, Key extends keyof Options>(
 /**
  * Checks the options of the executor.
  *
- * @throws {InvalidOptionError} one is unknown.
+ * @throws {InvalidOptionError} if one is unknown.
  */
 export function checkExecutor(executor: CommonOptions["executor"]): void {
   if (executor !== undefined) checkKeys("executor", executor, Object.keys(EXECUTOR_KEYS));
 }
 
-/** For an embedded runtime: what a person should see, and nothing on standard output. */
+/** The default log of an embedded runtime: what a person should see, and nothing on standard output. */
 export function defaultLog(): Log {
   const encoder = new TextEncoder();
   return createLog({ level: "warn", write: (line) => Deno.stderr.writeSync(encoder.encode(line + "\n")) });
 }
 
-/** How this process is called on the record. */
+/** The name under which this process registers. */
 export function processName(): string {
   try {
     return `${Deno.hostname()}:${Deno.pid}`;
   } catch {
-    // Without the permission for the host's name, the process id tells processes of one host apart.
+    // Without permission to read the hostname, the process id distinguishes the processes of one host.
     return String(Deno.pid);
   }
 }
