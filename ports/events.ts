@@ -150,8 +150,9 @@ export interface Events {
 
   /**
    * Returns the newest event about a subject, for any owner; null when there is none. Use it to find the event that a
-   * trigger recorded for a change. If several owners can have the same subject, use `list({ subject, ownerId, limit: 1
-   * })`.
+   * trigger recorded for a change.
+   *
+   * If several owners can have the same subject, use `list({ subject, ownerId, limit: 1 })`.
    */
   latestFor(subject: string): Promise<EventSummary | null>;
 
