@@ -10,11 +10,11 @@ import { createLog, LOG } from "../shared/log.ts";
 import { checkOptions, type Options, UNCHECKED } from "../shared/options.ts";
 import { EXECUTOR_OPTIONS, type ExecutorOptions } from "../workers/options.ts";
 
-/** What both runtimes take. */
+/** Options of both runtimes. */
 export interface CommonOptions extends Omit<CompositionInput, "registrars"> {
-  /** One per domain. A function is called once, at construction, with the parts of the process. */
+  /** The registrars, one per domain. A function is called once, at construction, with the parts of the process. */
   readonly registrars: readonly RegistrarInput[];
-  /** Works only these queues. Default all that are declared. */
+  /** The only queues to work. Default: all declared queues. */
   readonly work?: readonly string[];
   /** Times and sizes; each has a default. */
   readonly settings?: Partial<Settings>;
@@ -22,22 +22,22 @@ export interface CommonOptions extends Omit<CompositionInput, "registrars"> {
   readonly events?: Partial<EventSettings>;
   /** Threads, jobs per thread, grace. */
   readonly executor?: Omit<ExecutorOptions, "completion" | "log">;
-  /** Default: JSON lines of warnings and errors on standard error. */
+  /** The log. Default: JSON lines of warnings and errors on standard error. */
   readonly log?: Log;
-  /** Called for each thread that could not be ended: this process should soon be replaced. */
+  /** Called for each thread that could not be terminated: this process should be replaced soon. */
   readonly onThreadLost?: (thread: LostThread) => void;
 }
 
-/** A runtime with what records events. */
+/** A runtime with a recorder of events. */
 export interface RecordingRuntime extends WorkingRuntime {
   /** Records events. */
   readonly recorder: Recorder;
 }
 
-// The runtime has one log, and its store says how a job is completed.
+// The runtime has one log, and its store determines how a job is completed.
 const { log: _executorLog, completion: _completion, ...EXECUTOR } = EXECUTOR_OPTIONS;
 
-/** Options that are handed to the runtime as they are, which checks them. */
+/** Options that are passed to the runtime unchanged, which checks them. */
 export const BUILD_OPTIONS: Options<Pick<CommonOptions, "queues" | "work" | "settings" | "onThreadLost">> = {
   queues: UNCHECKED,
   work: UNCHECKED,
@@ -45,7 +45,7 @@ export const BUILD_OPTIONS: Options<Pick<CommonOptions, "queues" | "work" | "set
   onThreadLost: UNCHECKED,
 };
 
-/** The options of both. */
+/** The options of both runtimes. */
 export const COMMON_OPTIONS: Options<CommonOptions> = {
   ...BUILD_OPTIONS,
   registrars: UNCHECKED,
@@ -57,14 +57,14 @@ export const COMMON_OPTIONS: Options<CommonOptions> = {
 /**
  * Checks the options of a runtime, and of its executor.
  *
- * @throws {InvalidOptionError} one is unknown or is not accepted.
+ * @throws {InvalidOptionError} if one is unknown or not accepted.
  */
 export function checkRuntimeOptions<T extends CommonOptions>(options: T, known: Options<T>): void {
   checkOptions("the options of a runtime", options, known);
   if (options.executor !== undefined) checkOptions("executor", options.executor, EXECUTOR);
 }
 
-/** The options of these names that were given. */
+/** Picks the options with these names that were given. */
 export function only<Given extends object, Key extends keyof Given>(
   options: Given,
   keys: Readonly<Record<Key, unknown>>,
@@ -73,18 +73,18 @@ export function only<Given extends object, Key extends keyof Given>(
   return Object.fromEntries(given.map((key) => [key, options[key as Key]])) as Pick<Given, Key>;
 }
 
-/** For an embedded runtime: what a person should see, and nothing on standard output. */
+/** The default log of an embedded runtime: what a person should see, and nothing on standard output. */
 export function defaultLog(): Log {
   const encoder = new TextEncoder();
   return createLog({ level: "warn", write: (line) => Deno.stderr.writeSync(encoder.encode(line + "\n")) });
 }
 
-/** How this process is called on the record. */
+/** The name under which this process registers. */
 export function processName(): string {
   try {
     return `${Deno.hostname()}:${Deno.pid}`;
   } catch {
-    // Without the permission for the host's name, the process id tells processes of one host apart.
+    // Without permission to read the hostname, the process id distinguishes the processes of one host.
     return String(Deno.pid);
   }
 }

@@ -22,18 +22,18 @@ import {
   type RecordingRuntime,
 } from "./common.ts";
 
-/** What a runtime in memory is made of. */
+/** Options for a runtime in memory. */
 export interface CreateMemoryRuntimeOptions extends CommonOptions {
-  /** Where its jobs are; several runtimes may share one. Default a new one. */
+  /** The store of its jobs; several runtimes may share one. Default: a new one. */
   readonly store?: MemoryStore;
 }
 
 /**
- * Builds a runtime without a database, for unit tests of whatever enqueues or handles jobs, or records events or
- * subscribes to them. Nothing survives it. An event becomes its subscribers' jobs at once, in the transaction of the store
- * that records it; there is no outbox to look at.
+ * Builds a runtime without a database, for unit tests of code that enqueues or handles jobs, or records or subscribes
+ * to events. Nothing is persisted. An event immediately becomes its subscribers' jobs, in the store transaction that
+ * records it; there is no outbox to inspect.
  *
- * @throws as {@linkcode createRuntime}.
+ * @throws what {@linkcode createRuntime} throws.
  */
 export function createMemoryRuntime(options: CreateMemoryRuntimeOptions): RecordingRuntime {
   checkRuntimeOptions(options, { ...COMMON_OPTIONS, store: UNCHECKED });

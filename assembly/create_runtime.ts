@@ -24,7 +24,7 @@ import {
   type RecordingRuntime,
 } from "./common.ts";
 
-/** What a runtime on PostgreSQL is made of: the composition, the database, and how it works. */
+/** Options for a runtime on PostgreSQL: the composition, the database, and how it works. */
 export interface CreateRuntimeOptions extends CommonOptions, Omit<PostgresStoreOptions, "log"> {}
 
 // The runtime has one log.
@@ -34,27 +34,26 @@ const MIGRATE_OPTIONS: Options<MigrateOptions> = { breaking: flag() };
 
 /** A runtime on PostgreSQL. */
 export interface PostgresRuntime extends RecordingRuntime {
-  /** The database that everything is on, for tables beside it. */
+  /** The database that contains everything, for your own tables alongside. */
   readonly database: Database;
-  /** Looks at recorded events and mends them. */
+  /** Inspects and repairs recorded events. */
   readonly events: Events;
   /**
-   * Brings the tables of jobs, events and registrars to this program's version. Idempotent, and safe when many
-   * processes do it at once. Breaking steps, with which older programs can't go on, are made when `breaking` asks for
-   * them.
+   * Migrates the tables of jobs, events and registrars to this program's version. Idempotent, and safe to run from many
+   * processes at once. Breaking steps, which lock out older programs, are run only with `breaking`.
    *
-   * @throws {BreakingMigrationError} a breaking step is due, and was not asked for; that part was left as it is.
-   * @throws {SchemaVersionError} tables are newer, and this program can't go on with them.
+   * @throws {BreakingMigrationError} if a breaking step is due and was not requested; that part was left as it is.
+   * @throws {SchemaVersionError} if tables are newer, and this program can't work with them.
    */
   migrate(options?: MigrateOptions): Promise<void>;
 }
 
 /**
- * Builds a runtime on PostgreSQL. Nothing connects before it is used; {@linkcode Runtime.start} makes it work.
+ * Builds a runtime on PostgreSQL. It connects when first used, and {@linkcode Runtime.start} makes it work jobs.
  *
- * @throws {CompositionError} naming every fault of the composition at once.
- * @throws {InvalidOptionError} an option is out of its range.
- * @throws {PoolTooSmallError} the pool can't hold what the runtime needs.
+ * @throws {CompositionError} listing every fault of the composition at once.
+ * @throws {InvalidOptionError} if an option is out of range.
+ * @throws {PoolTooSmallError} if the pool is smaller than the runtime needs.
  */
 export function createRuntime(options: CreateRuntimeOptions): PostgresRuntime {
   checkRuntimeOptions(options, { ...COMMON_OPTIONS, ...STORE_OPTIONS });
@@ -66,7 +65,7 @@ export function createRuntime(options: CreateRuntimeOptions): PostgresRuntime {
   const upkeep = new UpkeepRecords(guardLog(log));
   const builder = new PartsBuilder({ database, log, call, upkeep });
   const registrars = builder.resolve(options.registrars);
-  // Both are used once the runtime is there: by its handlers, or from outside.
+  // Both are used only once the runtime exists: by its handlers, or from outside.
   const outbox: Outbox = new Outbox({
     database,
     jobs: () => runtime,
@@ -109,7 +108,7 @@ export function createRuntime(options: CreateRuntimeOptions): PostgresRuntime {
   });
 }
 
-/** Whether any of them has to do with events. What is not as it should be is told by the composition. */
+/** Whether any registrar uses events. `compose()` reports malformed input. */
 function usesEvents(registrars: readonly Registrar[]): boolean {
   if (!Array.isArray(registrars)) return false;
   return registrars.some((each?: Registrar | null) =>
@@ -117,7 +116,7 @@ function usesEvents(registrars: readonly Registrar[]): boolean {
   );
 }
 
-/** Checks at the start that the tables of all parts are such as this program can work on. */
+/** Checks at start that this program can work with the tables of all parts. */
 function tablesOf(parts: () => readonly PartMigrations[], database: Database): Service {
   return {
     open: async () => {

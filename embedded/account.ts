@@ -6,17 +6,17 @@ export interface Account {
   readonly gid: number;
 }
 
-/** Whoever owns a path. */
+/** The owner of a path. */
 export async function ownerOf(path: string): Promise<Account> {
   const { uid, gid } = await Deno.stat(path);
   return { uid: uid ?? 0, gid: gid ?? 0 };
 }
 
-/** The account for a new data directory: null is one's own, `postgres` or `nobody` for root. */
+/** The account for a new data directory: null is the current user; for root it is `postgres` or `nobody`. */
 export async function serverAccount(): Promise<Account | null> {
   if (Deno.uid() !== 0) return null;
   const passwd = await Deno.readTextFile("/etc/passwd").catch(() => "");
-  // macOS keeps `nobody` as -2 there, which is this number to the kernel.
+  // macOS stores the id of `nobody` as -2, which the kernel sees as this number.
   const lines = passwd.split("\n").map((line) => line.split(":"));
   for (const name of ["postgres", "nobody"]) {
     const line = lines.find((fields) => fields[0] === name);
@@ -25,20 +25,21 @@ export async function serverAccount(): Promise<Account | null> {
   return { uid: 65534, gid: 65534 };
 }
 
-/** Whether an account can enter a directory, with all that is above it. */
+/** Whether an account can enter a directory and all of its parents. */
 export async function canEnter(account: Account | null, directory: string): Promise<boolean> {
   const { success } = await commandAs(account, "test", ["-x", directory]).output();
   return success;
 }
 
-/** Gives a path to the account, where it is not one's own. */
+/** Changes a path's owner to the account, unless it is the current user. */
 export async function giveTo(account: Account | null, path: string): Promise<void> {
   if (account !== null) await Deno.chown(path, account.uid, account.gid);
 }
 
 /**
- * A command run as the account, from a directory that everyone can enter. A session of its own keeps the terminal's
- * Ctrl-C away: it is for the program, which then ends what it has begun in order.
+ * Builds a command that runs as the account, from a directory that everyone can enter. It runs in its own session so
+ * that the terminal's Ctrl-C doesn't reach it: Ctrl-C is for the program, which then ends what it started in an orderly
+ * way.
  */
 export function commandAs(
   account: Account | null,
@@ -50,7 +51,7 @@ export function commandAs(
     args,
     cwd: "/",
     detached: true,
-    // PG* variables of the caller must not reach the server.
+    // The caller's PG* variables must not reach the server.
     clearEnv: true,
     env: { PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C", TZ: "UTC" },
     stdin: "null",

@@ -2,12 +2,12 @@ import { EmbeddedPostgresError } from "./error.ts";
 import { binariesPackage } from "./platform.ts";
 
 /**
- * The folder with `bin/`, `lib/` and `share/` of a release. It is copied out of npm's folder once: that one is in a
- * home directory which the server's user may be unable to enter, and its libraries lack their symbolic links.
+ * The folder with a release's `bin/`, `lib/` and `share/`. It is copied once from npm's folder, because that one is in
+ * a home directory that the server's user may be unable to enter, and its libraries lack their symbolic links.
  */
 export async function ensureBinaries(version: string, fetching: () => void = () => {}): Promise<string> {
   const name = `${binariesPackage().split("/")[1]}-${version}`;
-  // What root has put there is for everyone.
+  // Binaries that root installed there are for everyone.
   if (await isRoots(`${ROOT_CACHE}/${name}/bin/postgres`)) return `${ROOT_CACHE}/${name}`;
   const cache = await cacheDirectory();
   const directory = `${cache}/${name}`;
@@ -37,7 +37,7 @@ const ROOT_CACHE = "/var/cache/millrace";
 const PARTIAL = ".partial-";
 const LEFTOVER_MS = 60 * 60 * 1000;
 
-/** Runs in a process of its own, so that the caller's configuration, lock file and node_modules play no part. */
+/** Runs in its own process, so that the caller's configuration, lock file and node_modules have no effect. */
 async function fetchPackage(version: string): Promise<string> {
   const specifier = `npm:${binariesPackage()}@${version}`;
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
@@ -67,7 +67,7 @@ async function cacheDirectory(): Promise<string> {
   const xdg = Deno.env.get("XDG_CACHE_HOME");
   const uid = Deno.uid();
   const candidates = [Deno.env.get("MILLRACE_CACHE_DIR")];
-  // Root's own home can't be entered by the server's user.
+  // The server's user can't enter root's home directory.
   if (uid === 0) candidates.push(ROOT_CACHE);
   else candidates.push(xdg && `${xdg}/millrace`, home && `${home}/.cache/millrace`);
   candidates.push(`/var/tmp/millrace-${uid}`);
@@ -104,7 +104,7 @@ async function copyTree(from: string, to: string): Promise<void> {
       await copyTree(source, target);
     } else if (entry.isFile && !entry.name.endsWith(".a")) {
       await Deno.copyFile(source, target);
-      // The caller's umask may be strict, the server's user is another one.
+      // The caller's umask may be strict, and the server's user is a different one.
       const executable = to.endsWith("/bin") || /\.(so|dylib)/.test(entry.name);
       await Deno.chmod(target, executable ? 0o755 : 0o644);
     } else if (entry.isSymlink) {
@@ -113,7 +113,7 @@ async function copyTree(from: string, to: string): Promise<void> {
   }
 }
 
-/** npm packages can't hold symbolic links, so this one lists them. */
+/** npm packages can't contain symbolic links, so this package lists them. */
 async function linkLibraries(source: string, target: string): Promise<void> {
   const text = await Deno.readTextFile(`${source}/native/pg-symlinks.json`).catch(() => "[]");
   for (const link of JSON.parse(text) as { source: string; target: string }[]) {
@@ -124,7 +124,7 @@ async function linkLibraries(source: string, target: string): Promise<void> {
   }
 }
 
-/** A process that was killed while it copied has left its half behind. */
+/** Removes partial copies left by processes that were killed while copying. */
 async function removeLeftovers(cache: string): Promise<void> {
   for await (const entry of Deno.readDir(cache)) {
     if (!entry.name.startsWith(PARTIAL)) continue;
@@ -134,7 +134,7 @@ async function removeLeftovers(cache: string): Promise<void> {
   }
 }
 
-/** Only what root alone could have written. */
+/** Whether only root could have written the path. */
 async function isRoots(path: string): Promise<boolean> {
   if (Deno.env.get("MILLRACE_CACHE_DIR") !== undefined) return false;
   const infos = await Promise.all([ROOT_CACHE, path].map((each) => Deno.lstat(each).catch(() => null)));

@@ -4,31 +4,31 @@ import { EmbeddedPostgresError } from "./error.ts";
 import { DEFAULT_VERSION, exactVersion, majorOf } from "./platform.ts";
 import { makeTemporaryHome, type TemporaryHome } from "./temporary_home.ts";
 
-/** A data directory that is ready to be started. */
+/** A data directory that is ready to start. */
 export interface Cluster {
-  /** The folder that holds the data directory, the server's log and what keeps it alive. */
+  /** The folder with the data directory, the server's log and the files that keep the server alive. */
   readonly home: string;
   /** The data directory. */
   readonly data: string;
-  /** Where the binaries are. */
+  /** The folder of the binaries. */
   readonly binaries: string;
   /** The exact release. */
   readonly version: string;
-  /** Who runs the server; null is oneself. */
+  /** The account that runs the server; null is the current user. */
   readonly account: Account | null;
   /** The superuser's password. */
   readonly password: string;
-  /** The folder where it is a temporary one. */
+  /** The temporary folder, if the data is in one. */
   readonly temporary: TemporaryHome | null;
 }
 
-/** What is kept beside a data directory, readable by its owner alone. */
+/** The file stored beside a data directory, readable only by its owner. */
 interface ClusterFile {
   readonly home: string;
   readonly password: string;
 }
 
-/** Makes a new data directory in a temporary folder. */
+/** Creates a new data directory in a temporary folder. */
 export async function temporaryCluster(version: string | undefined, fetching: () => void): Promise<Cluster> {
   const exact = exactVersion(version ?? DEFAULT_VERSION);
   const binaries = await ensureBinaries(exact, fetching);
@@ -43,7 +43,7 @@ export async function temporaryCluster(version: string | undefined, fetching: ()
   }
 }
 
-/** Opens the data directory of a folder, or makes it. The caller holds the folder's lock. */
+/** Opens a folder's data directory, or creates it. The caller holds the folder's lock. */
 export async function openCluster(
   directory: string,
   version: string | undefined,
@@ -74,7 +74,10 @@ export async function openCluster(
   return cluster;
 }
 
-/** The folder itself where the server's user can enter it; for root's private folders one beside all homes. */
+/**
+ * The folder itself if the server's user can enter it; for root's private folders, a folder outside of all home
+ * directories.
+ */
 async function permanentHome(account: Account | null, directory: string): Promise<string> {
   if (await canEnter(account, directory)) {
     const home = `${directory}/postgres`;
@@ -109,8 +112,8 @@ async function initialise(cluster: Uninitialised, durable: boolean): Promise<Clu
     "--no-locale",
     "--no-instructions",
     ...(durable ? [] : ["--no-sync"]),
-    // Many iterations are for passwords that can be guessed, and a third of what a connection costs. A cluster that
-    // stays may get roles with such passwords.
+    // A high iteration count protects guessable passwords, and costs a third of the time to connect. A permanent
+    // cluster may get roles with such passwords.
     ...(durable || parseInt(version) < 16 ? [] : ["--set=scram_iterations=1"]),
   ], { stdout: "piped", stderr: "piped" }).output().catch((error: Error) => {
     throw new EmbeddedPostgresError(`Cannot run ${binaries}/bin/initdb: ${error.message}`, { cause: error });
@@ -120,7 +123,7 @@ async function initialise(cluster: Uninitialised, durable: boolean): Promise<Clu
     const said = new TextDecoder().decode(stderr).trim() || new TextDecoder().decode(stdout).trim();
     throw new EmbeddedPostgresError(`Cannot make a data directory in ${home}: ${said}`);
   }
-  // Whole or not at all: a process that is killed in between leaves no half of a data directory.
+  // All or nothing: a process killed in between leaves no partial data directory.
   await Deno.rename(aside, data);
   return { ...cluster, data };
 }

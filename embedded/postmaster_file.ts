@@ -1,8 +1,8 @@
 import { kill } from "node:process";
 
-/** What a running server writes about itself. */
+/** What a running server records about itself. */
 export interface Postmaster {
-  /** The process. */
+  /** The process id. */
   readonly pid: number;
   /** Its TCP port. */
   readonly port: number;
@@ -10,13 +10,13 @@ export interface Postmaster {
   readonly status: string;
 }
 
-/** Reads `postmaster.pid` of a data directory; null when there is none, or it is not yet whole. */
+/** Reads `postmaster.pid` from a data directory; null when there is none, or it is incomplete. */
 export async function readPostmaster(data: string): Promise<Postmaster | null> {
   const text = await Deno.readTextFile(`${data}/postmaster.pid`).catch(() => null);
   return text === null ? null : parsePostmaster(text);
 }
 
-/** The lines: pid, data directory, start time, port, socket directory, listen address, shared memory, status. */
+/** Parses the lines: pid, data directory, start time, port, socket directory, listen address, shared memory, status. */
 export function parsePostmaster(text: string): Postmaster | null {
   const lines = text.split("\n");
   const pid = Number(lines[0]);
@@ -25,7 +25,7 @@ export function parsePostmaster(text: string): Postmaster | null {
   return { pid, port, status: (lines[7] ?? "").trim() };
 }
 
-/** Whether a process of this id lives, whoever owns it. */
+/** Whether a process with this id is alive, whoever owns it. */
 export function isAlive(pid: number): boolean {
   try {
     return kill(pid, 0);
@@ -34,7 +34,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Whether a process is a PostgreSQL server: after a restart of the machine its id may be another program's. */
+/** Whether a process is a PostgreSQL server: after a reboot its id may belong to another program. */
 export async function isPostgres(pid: number): Promise<boolean> {
   if (!isAlive(pid)) return false;
   const name = Deno.build.os === "linux"

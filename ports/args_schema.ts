@@ -2,10 +2,11 @@ import { errorText } from "./error_text.ts";
 import { show } from "./show.ts";
 
 /**
- * What describes and checks the args of a kind: a schema of any library that follows the Standard Schema interface,
- * version 1, such as zod, valibot or arktype. Structural, so no library is needed to know it.
+ * Describes and checks a kind's args: a schema from any library that implements version 1 of the Standard Schema
+ * interface, for example zod, valibot or arktype. It is structural, so Millrace depends on none of them.
  *
- * `Input` is what is enqueued, `Output` what a handler gets: a schema may fill in defaults or convert.
+ * `Input` is the type that is enqueued and `Output` the type that a handler receives: a schema may fill in defaults or
+ * convert values.
  */
 export interface ArgsSchema<Input = unknown, Output = Input> {
   /** The interface, under the key that every library uses. */
@@ -16,12 +17,12 @@ export interface ArgsSchema<Input = unknown, Output = Input> {
     readonly vendor: string;
     /** Checks a value. */
     readonly validate: (value: unknown) => ArgsVerdict<Output> | Promise<ArgsVerdict<Output>>;
-    /** For the compiler alone; there need be nothing at run time. */
+    /** Only for the compiler; it may be absent at run time. */
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
   };
 }
 
-/** What a schema says of a value. */
+/** A schema's result for a value. */
 export type ArgsVerdict<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | {
@@ -31,30 +32,30 @@ export type ArgsVerdict<Output> =
     }[];
   };
 
-/** What is enqueued under a schema. */
+/** The type enqueued under a schema. */
 export type ArgsInput<Schema extends ArgsSchema> = NonNullable<Schema["~standard"]["types"]>["input"];
 
-/** What a handler gets under a schema. */
+/** The type that a handler receives under a schema. */
 export type ArgsOutput<Schema extends ArgsSchema> = NonNullable<Schema["~standard"]["types"]>["output"];
 
-/** One thing that is wrong with args. */
+/** One fault in a job's args. */
 export interface ArgsIssue {
-  /** Where: `args.items[3].note`. */
+  /** The path of the fault: `args.items[3].note`. */
   readonly path: string;
-  /** What the schema's library says, at most 200 characters. */
+  /** The schema library's message, at most 200 characters. */
   readonly message: string;
 }
 
-/** The args of a job do not fit its kind's schema. Nothing was sent to the database. */
+/** The args of a job do not match its kind's schema. Nothing was sent to the database. */
 export class InvalidArgsError extends TypeError {
   /** The name of the class. */
   override readonly name = "InvalidArgsError";
   /** The kind. */
   readonly kind: string;
-  /** Everything that is wrong. */
+  /** All issues. */
   readonly issues: readonly ArgsIssue[];
 
-  /** Names the kind and, of the issues, the first ten. */
+  /** Names the kind and the first ten issues. */
   constructor(kind: string, issues: readonly ArgsIssue[]) {
     const shown = issues.slice(0, ISSUES_SHOWN_MAX).map(({ path, message }) => `${path}: ${message}`);
     const more = issues.length - shown.length;
@@ -70,14 +71,17 @@ export class InvalidArgsError extends TypeError {
 const ISSUES_SHOWN_MAX = 10;
 const MESSAGE_LENGTH_MAX = 200;
 
-/** A kind's schema could not check args: it threw, or answered what no schema may. The args may be fine. Nothing was sent. */
+/**
+ * A kind's schema could not check the args: it threw, or returned what the interface does not permit. The args may be
+ * valid. Nothing was sent.
+ */
 export class ArgsSchemaError extends Error {
   /** The name of the class. */
   override readonly name = "ArgsSchemaError";
   /** The kind. */
   readonly kind: string;
 
-  /** Names the kind and what happened; what the schema threw is the cause. */
+  /** Names the kind and what happened. What the schema threw is the cause. */
   constructor(kind: string, happened: string, options?: ErrorOptions) {
     super(
       `Cannot check the args of a job of kind ${
@@ -91,11 +95,11 @@ export class ArgsSchemaError extends Error {
 }
 
 /**
- * Checks what a handler would get, and returns it as the schema makes it. It is a promise only where the schema's own
- * check is one.
+ * Checks the args of a job, and returns the schema's output, which a handler receives. The result is a promise only if
+ * the schema's own check is one.
  *
  * @throws {InvalidArgsError} with every issue.
- * @throws {ArgsSchemaError} the schema could not check them.
+ * @throws {ArgsSchemaError} if the schema could not check the args.
  */
 export function checkArgs<Output>(
   kind: string,

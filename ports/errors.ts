@@ -1,17 +1,17 @@
 import { show } from "./show.ts";
 
-/** The conditions that a caller may want to catch, each with the fields needed to act on it. */
+/** Errors that callers may want to catch, each with the fields needed to act on it. */
 
-/** How much of a path in a value a message shows, in characters. */
+/** How many characters of a path a message shows. */
 const PATH_SHOWN_MAX = 200;
-/** And of an id, which may be anything that somebody took for one. */
+/** How many characters of an id a message shows; callers may pass anything as an id. */
 const ID_SHOWN_MAX = 100;
 
-/** A composition has faults. All of them are listed, not just the first. */
+/** A composition has faults. Lists all of them, not just the first. */
 export class CompositionError extends Error {
   /** The name of the class. */
   override readonly name = "CompositionError";
-  /** One sentence each, naming the declaration and what was expected. */
+  /** The faults, one sentence each, naming the declaration and what was expected. */
   readonly faults: readonly string[];
 
   /** Joins the faults into one message. */
@@ -23,14 +23,14 @@ export class CompositionError extends Error {
   }
 }
 
-/** A job of a kind that no registrar declares was to be enqueued. */
+/** Thrown when a job is enqueued whose kind no registrar declares. */
 export class UndeclaredKindError extends Error {
   /** The name of the class. */
   override readonly name = "UndeclaredKindError";
-  /** The kind that was asked for. */
+  /** The kind that was requested. */
   readonly kind: string;
 
-  /** Names the kind and what is declared. */
+  /** Names the kind and lists the declared ones. */
   constructor(kind: string, declared: Iterable<string>) {
     super(
       `Cannot enqueue a job of kind ${show(kind)}: it is not declared, declared are ${list(declared)}`,
@@ -39,14 +39,14 @@ export class UndeclaredKindError extends Error {
   }
 }
 
-/** A queue that the queue table does not hold was named. */
+/** Thrown when a call names a queue that is not in the queue table. */
 export class UndeclaredQueueError extends Error {
   /** The name of the class. */
   override readonly name = "UndeclaredQueueError";
-  /** The queue that was asked for. */
+  /** The queue that was requested. */
   readonly queue: string;
 
-  /** Names the queue and what is declared. */
+  /** Names the queue and lists the declared ones. */
   constructor(queue: string, declared: Iterable<string>) {
     super(
       `Cannot use the queue ${show(queue)}: it is not declared, declared are ${list(declared)}`,
@@ -55,14 +55,14 @@ export class UndeclaredQueueError extends Error {
   }
 }
 
-/** A periodic that no registrar declares was named. */
+/** Thrown when a call names a periodic that no registrar declares. */
 export class UndeclaredPeriodicError extends Error {
   /** The name of the class. */
   override readonly name = "UndeclaredPeriodicError";
-  /** The periodic that was asked for. */
+  /** The periodic that was requested. */
   readonly periodic: string;
 
-  /** Names the periodic and what is declared. */
+  /** Names the periodic and lists the declared ones. */
   constructor(periodic: string, declared: Iterable<string>) {
     super(
       `Cannot run the periodic ${show(periodic)}: it is not declared, declared are ${list(declared)}`,
@@ -71,14 +71,14 @@ export class UndeclaredPeriodicError extends Error {
   }
 }
 
-/** An event of a type that no registrar declares was to be recorded. */
+/** Thrown when an event is recorded whose type no registrar declares. */
 export class UndeclaredEventTypeError extends Error {
   /** The name of the class. */
   override readonly name = "UndeclaredEventTypeError";
-  /** The type that was asked for. */
+  /** The type that was requested. */
   readonly type: string;
 
-  /** Names the type and what is declared. */
+  /** Names the type and lists the declared ones. */
   constructor(type: string, declared: Iterable<string>) {
     super(
       `Cannot record an event of type ${show(type)}: it is not declared, declared are ${list(declared)}`,
@@ -87,11 +87,11 @@ export class UndeclaredEventTypeError extends Error {
   }
 }
 
-/** There is no event of this id. It never committed, or retention has deleted it. */
+/** There is no event with this id. It never committed, or retention has deleted it. */
 export class EventNotFoundError extends Error {
   /** The name of the class. */
   override readonly name = "EventNotFoundError";
-  /** The id that was asked for. */
+  /** The id that was requested. */
   readonly eventId: string;
 
   /** Names the id. */
@@ -101,28 +101,31 @@ export class EventNotFoundError extends Error {
   }
 }
 
-/** An event that is not poisoned can't be requeued or dropped: it waits for its fan-out, or has been fanned out. */
+/**
+ * Thrown when an event that is not poisoned is requeued or dropped: it is waiting for its fan-out, or has been fanned
+ * out.
+ */
 export class EventNotPoisonedError extends Error {
   /** The name of the class. */
   override readonly name = "EventNotPoisonedError";
-  /** The event. */
+  /** The event's id. */
   readonly eventId: string;
 
-  /** Names the id and the state. */
+  /** Names the event and its state. */
   constructor(eventId: string, state: string) {
     super(`Cannot requeue or drop event ${eventId}: it is ${state}, expected poisoned`);
     this.eventId = eventId;
   }
 }
 
-/** A value is not JSON, or JSON that the store can't hold. Nothing was sent to the database. */
+/** A value is not JSON, or is JSON that the store can't hold. Nothing was sent to the database. */
 export class InvalidJsonError extends TypeError {
   /** The name of the class. */
   override readonly name = "InvalidJsonError";
-  /** Where in the value: `args.items[3].note`. */
+  /** The path of the fault in the value: `args.items[3].note`. */
   readonly path: string;
 
-  /** Names the path, what is there and what was expected. */
+  /** Names the path, what was found there and what was expected. */
   constructor(path: string, found: string, options?: ErrorOptions) {
     super(
       `Cannot store ${
@@ -134,21 +137,21 @@ export class InvalidJsonError extends TypeError {
   }
 }
 
-/** A value is larger than a documented bound. */
+/** A value exceeds a documented bound. */
 export class TooLargeError extends RangeError {
   /** The name of the class. */
   override readonly name = "TooLargeError";
-  /** The bound that was passed, in the unit that the message names. */
+  /** The bound that was exceeded, in the unit that the message names. */
   readonly max: number;
 
-  /** Names the thing, its size and its bound. */
+  /** Names the value, its size and its bound. */
   constructor(what: string, actual: number, max: number, unit: string, options?: ErrorOptions) {
     super(`Cannot store ${what} of ${actual} ${unit}: the most is ${max} ${unit}`, options);
     this.max = max;
   }
 }
 
-/** An option is out of its range. */
+/** An option is invalid or out of range. */
 export class InvalidOptionError extends RangeError {
   /** The name of the class. */
   override readonly name = "InvalidOptionError";
@@ -162,11 +165,11 @@ export class InvalidOptionError extends RangeError {
   }
 }
 
-/** There is no job of this id. It never committed, or retention has purged it. */
+/** There is no job with this id. It never committed, or retention has purged it. */
 export class JobNotFoundError extends Error {
   /** The name of the class. */
   override readonly name = "JobNotFoundError";
-  /** The id that was asked for. */
+  /** The id that was requested. */
   readonly jobId: string;
 
   /** Names the id. */
@@ -176,25 +179,25 @@ export class JobNotFoundError extends Error {
   }
 }
 
-/** A job that is running can't be put back in line. Cancel it first, or wait for its end. */
+/** A running job can't be retried. Cancel it first, or wait until it ends. */
 export class JobRunningError extends Error {
   /** The name of the class. */
   override readonly name = "JobRunningError";
-  /** The job that runs. */
+  /** The running job. */
   readonly jobId: string;
 
-  /** Names the id. */
+  /** Names the job. */
   constructor(jobId: string) {
     super(`Cannot retry job ${jobId} while it runs: cancel it first, or wait for its end`);
     this.jobId = jobId;
   }
 }
 
-/** A job can't be put back in line: another job holds its unique key. */
+/** A job can't be retried because another job holds its unique key. */
 export class UniqueConflictError extends Error {
   /** The name of the class. */
   override readonly name = "UniqueConflictError";
-  /** The job that was to be retried. */
+  /** The job to retry. */
   readonly jobId: string;
   /** The job that holds the key. */
   readonly holderId: string;
@@ -207,11 +210,11 @@ export class UniqueConflictError extends Error {
   }
 }
 
-/** The run is no longer the job's: it was cancelled, rescued, or has ended already. */
+/** The run no longer owns the job: it was cancelled or rescued, or has already ended. */
 export class FenceLostError extends Error {
   /** The name of the class. */
   override readonly name = "FenceLostError";
-  /** The job of the run. */
+  /** The run's job. */
   readonly jobId: string;
 
   /** Names the job and what the handler should do. */
@@ -224,16 +227,18 @@ export class FenceLostError extends Error {
   }
 }
 
-/** A confined handler called a module that it may not call, or asked for more than it may do itself. Nothing ran. */
+/**
+ * A confined handler called a module that it may not call, or requested permissions that it doesn't have. Nothing ran.
+ */
 export class CallNotAllowedError extends Error {
   /** The name of the class. */
   override readonly name = "CallNotAllowedError";
-  /** The module that was to be called. */
+  /** The module to call. */
   readonly module: string;
-  /** What goes beyond the caller: `net: example.com`, or `module`. */
+  /** What exceeds the caller's permissions: `net: example.com`, or `module`. */
   readonly beyond: readonly string[];
 
-  /** Names the module and what goes beyond the caller. */
+  /** Names the module and what exceeds the caller's permissions. */
   constructor(module: string, beyond: readonly string[]) {
     const what = beyond.includes("module")
       ? "its caller could not import it, expected a file of the caller's own module graph or under its read " +
@@ -245,7 +250,7 @@ export class CallNotAllowedError extends Error {
   }
 }
 
-/** Another transaction got in the way (SQLSTATE class 40). Run the whole transaction again. */
+/** The transaction conflicted with another one (SQLSTATE class 40). Run the whole transaction again. */
 export class TransactionConflictError extends Error {
   /** The name of the class. */
   override readonly name = "TransactionConflictError";
@@ -263,9 +268,9 @@ export class TransactionConflictError extends Error {
 }
 
 /**
- * The database can't be reached, the connection broke, or the server lacks what it needs, such as space on its disk.
- * Whether the statement took effect is unknown. Or it did, and no synchronous standby has confirmed that: the message
- * says so.
+ * The database can't be reached, the connection broke, or the server is out of a resource, for example disk space. It
+ * is unknown whether the statement took effect, unless the message says that it did and that no synchronous standby has
+ * confirmed it.
  */
 export class DatabaseUnavailableError extends Error {
   /** The name of the class. */
@@ -278,8 +283,8 @@ export class DatabaseUnavailableError extends Error {
 }
 
 /**
- * The database refuses what no retry mends, and a person can: a wrong password, a database that does not exist, tables
- * that were not migrated, a missing right, a pooler that must be told of. Nothing was stored.
+ * The database refused for a reason that a retry can't fix but a person can: a wrong password, a database that doesn't
+ * exist, unmigrated tables, a missing privilege, or a pooler that must be declared. Nothing was stored.
  */
 export class DatabaseSetupError extends Error {
   /** The name of the class. */
@@ -294,9 +299,7 @@ export class DatabaseSetupError extends Error {
   }
 }
 
-/**
- * The transaction that a call was made in had ended before its statement could be sent. Nothing was stored by the call.
- */
+/** The call's transaction ended before its statement could be sent. The call stored nothing. */
 export class TransactionEndedError extends Error {
   /** The name of the class. */
   override readonly name = "TransactionEndedError";
@@ -311,14 +314,17 @@ export class TransactionEndedError extends Error {
   }
 }
 
-/** A confined handler's job order goes beyond its kind's `permissions.enqueue`. Nothing was stored. */
+/**
+ * A confined handler enqueued or cancelled something that its kind's `permissions.enqueue` doesn't allow. Nothing was
+ * stored.
+ */
 export class EnqueueNotAllowedError extends Error {
   /** The name of the class. */
   override readonly name = "EnqueueNotAllowedError";
-  /** What goes beyond: the name of a kind, or `cancel`. */
+  /** What is not allowed: names of kinds, or `cancel`. */
   readonly beyond: readonly string[];
 
-  /** Names the handler's kind and what goes beyond. */
+  /** Names the handler's kind and what is not allowed. */
   constructor(kind: string, beyond: readonly string[]) {
     super(
       `Cannot do this as a handler of kind ${show(kind)}: its permissions do not allow ${
@@ -330,18 +336,19 @@ export class EnqueueNotAllowedError extends Error {
 }
 
 /**
- * The database has ended a statement at its bound, and nothing was done. `lock`: another session holds what it needed,
- * such as a row or a table that a migration locks. `statement`: it took too long.
+ * The database ended a statement at a time limit, and nothing was done. `lock`: another session held something the
+ * statement needed, for example a row, or a table that a migration has locked. `statement`: the statement took too
+ * long.
  */
 export class StatementTimeoutError extends Error {
   /** The name of the class. */
   override readonly name = "StatementTimeoutError";
-  /** Which bound it was. */
+  /** Which limit was reached. */
   readonly bound: "lock" | "statement";
-  /** The bound, in ms; null when it is the session's own and not known here. */
+  /** The limit, in ms; null when it is the session's own and unknown here. */
   readonly boundMs: number | null;
 
-  /** Names the bound and what to do. Keeps the driver's error as the cause. */
+  /** Names the limit and what to do. Keeps the driver's error as the cause. */
   constructor(bound: "lock" | "statement", boundMs: number | null, options?: ErrorOptions) {
     const ms = boundMs === null ? "the session's bound" : `${boundMs} ms`;
     super(
@@ -358,15 +365,15 @@ export class StatementTimeoutError extends Error {
 }
 
 /**
- * A job was not enqueued, for a transaction that has not ended holds its unique key: whether that job will exist is not
- * decided yet. Nothing was stored.
+ * A job was not enqueued because an open transaction holds its unique key: whether the holder's job will exist is still
+ * undecided. Nothing was stored.
  */
 export class UniqueKeyHeldError extends Error {
   /** The name of the class. */
   override readonly name = "UniqueKeyHeldError";
-  /** The kind of the job; of the first one where there were several. */
+  /** The job's kind; the first job's when there were several. */
   readonly kind: string;
-  /** How long was waited, in ms. */
+  /** How long the call waited, in ms. */
   readonly waitedMs: number;
 
   /** Names the kind, the wait and what to do. */
@@ -384,26 +391,26 @@ export class UniqueKeyHeldError extends Error {
   }
 }
 
-/** A setting of a session that is not as it must be. */
+/** A session setting that has the wrong value. */
 export interface SessionSetting {
-  /** The parameter of PostgreSQL. */
+  /** The PostgreSQL parameter. */
   readonly parameter: string;
   /** Its value in the session. */
   readonly value: string;
-  /** The value that is needed. */
+  /** The required value. */
   readonly expected: string;
 }
 
-/** The role, the database or the pooler gives its sessions settings with which this program would go wrong. */
+/** The role, the database or the pooler gives its sessions settings under which this program would misbehave. */
 export class SessionSettingsError extends Error {
   /** The name of the class. */
   override readonly name = "SessionSettingsError";
-  /** The first parameter of PostgreSQL that is wrong. */
+  /** The first PostgreSQL parameter that is wrong. */
   readonly parameter: string;
-  /** All that are wrong; at least one. */
+  /** All wrong settings; at least one. */
   readonly settings: readonly SessionSetting[];
 
-  /** Names each parameter, its value, what was expected, and what to do. */
+  /** Names each parameter, its value, the expected value, and what to do. */
   constructor(settings: readonly SessionSetting[]) {
     const found = settings.map(({ parameter, value, expected }) =>
       `${parameter} ${show(value)}, expected ${show(expected)}`
@@ -424,11 +431,11 @@ export class SessionSettingsError extends Error {
   }
 }
 
-/** A process that is not on the record, for it was taken for dead or has left, can start nothing. */
+/** This process is no longer registered, because it was taken for dead or has left, so it can't start anything. */
 export class OffTheRecordError extends Error {
   /** The name of the class. */
   override readonly name = "OffTheRecordError";
-  /** The id of the process. */
+  /** The process's id. */
   readonly owner: string;
 
   /** Names the process. */
@@ -440,11 +447,11 @@ export class OffTheRecordError extends Error {
   }
 }
 
-/** No connection came free within the bound. Nothing was sent. */
+/** No connection became free within the time limit. Nothing was sent. */
 export class ConnectionTimeoutError extends Error {
   /** The name of the class. */
   override readonly name = "ConnectionTimeoutError";
-  /** How long was waited, in ms. */
+  /** How long the call waited, in ms. */
   readonly waitedMs: number;
 
   /** Names the wait and what to change. */
@@ -457,7 +464,7 @@ export class ConnectionTimeoutError extends Error {
   }
 }
 
-/** The database refused the values of a statement (SQLSTATE class 22, 23 or 54). Nothing was stored. */
+/** The database refused a statement's values (SQLSTATE class 22, 23 or 54). Nothing was stored. */
 export class RefusedValueError extends Error {
   /** The name of the class. */
   override readonly name = "RefusedValueError";
@@ -472,15 +479,15 @@ export class RefusedValueError extends Error {
 }
 
 /**
- * A new job would have got the id of another one: the sequence of the ids is behind those in use, as a restore of the
- * tables alone or logical replication leaves it. Nothing was stored.
+ * A new job would have received the id of an existing one: the id sequence is behind the ids in use, as it is after
+ * logical replication or a restore of the tables alone. Nothing was stored.
  */
 export class IdSequenceBehindError extends Error {
   /** The name of the class. */
   override readonly name = "IdSequenceBehindError";
-  /** The sequence, as SQL names it. */
+  /** The sequence's name in SQL. */
   readonly sequence: string;
-  /** Whether it has been moved ahead since, so that the whole transaction can be run again. */
+  /** Whether the sequence has since been moved ahead, so that the whole transaction can be run again. */
   readonly isMended: boolean;
 
   /** Names the sequence and what to do. */
@@ -495,7 +502,7 @@ export class IdSequenceBehindError extends Error {
 }
 
 /**
- * The SQLSTATE that an error or one of its causes carries, whichever driver threw it; null when there is none.
+ * Returns the SQLSTATE of an error or of one of its causes, whichever driver threw it; null when there is none.
  *
  * @example
  * ```ts
@@ -508,26 +515,26 @@ export function sqlStateOf(error: unknown): string | null {
   for (let depth = 0; error instanceof Error && depth < CAUSES_MAX; depth++, error = error.cause) {
     for (const field of ["sqlState", "code"]) {
       const state: unknown = Reflect.get(error, field);
-      // Codes of the operating system begin with E, and some have five letters, too.
+      // Operating system error codes begin with E, and some of them have five letters too.
       if (typeof state === "string" && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(state)) return state;
     }
   }
   return null;
 }
 
-/** How many causes of causes are looked at. */
+/** How many nested causes are searched. */
 const CAUSES_MAX = 5;
 
-/** The database's schema is not one that this program can work on. */
+/** The program can't work with the database's schema. */
 export class SchemaVersionError extends Error {
   /** The name of the class. */
   override readonly name = "SchemaVersionError";
-  /** The version that the database has; 0 when there is none. */
+  /** The database's version; 0 when it has none. */
   readonly found: number;
   /** The version that the program needs. */
   readonly needed: number;
 
-  /** Says which one must change. */
+  /** Says whether the database or the program must change. */
   constructor(name: string, found: number, needed: number, options?: ErrorOptions) {
     const remedy = found < needed
       ? "run migrate(), the migrate program (for webhooks with --webhooks) or the worker program with --migrate first"
@@ -543,15 +550,15 @@ export class SchemaVersionError extends Error {
 }
 
 /**
- * A schema was renamed or copied, and its functions still write into the schema of the old name. `migrate()` on the schema
- * makes them anew.
+ * A schema was renamed or copied, and its functions still write to the schema with the old name. Run `migrate()` on the
+ * schema to recreate them.
  */
 export class SchemaRenamedError extends Error {
   /** The name of the class. */
   override readonly name = "SchemaRenamedError";
-  /** The schema that was renamed or copied. */
+  /** The renamed or copied schema. */
   readonly schema: string;
-  /** The name that its functions were made for. */
+  /** The schema name that its functions were created for. */
   readonly madeFor: string;
 
   /** Names both schemas and says what to do. */
@@ -565,7 +572,7 @@ export class SchemaRenamedError extends Error {
   }
 }
 
-/** A step of a migration is due with which older programs can't go on, and nobody asked for it. */
+/** A pending migration step would lock out older programs, and breaking steps were not requested. */
 export class BreakingMigrationError extends Error {
   /** The name of the class. */
   override readonly name = "BreakingMigrationError";
@@ -574,7 +581,7 @@ export class BreakingMigrationError extends Error {
   /** The step's version. */
   readonly version: number;
 
-  /** Names the step and says how to ask for it. */
+  /** Names the step and how to request it. */
   constructor(part: string, version: number, step: string) {
     super(
       `Cannot make step ${version} (${step}) of ${part} unasked: older programs can't go on with it: when they may stop, ` +
@@ -585,16 +592,16 @@ export class BreakingMigrationError extends Error {
   }
 }
 
-/** This program is too old to work beside the one that migrated the schema. It may still enqueue. */
+/** This program is too old to work alongside the one that migrated the schema. It may still enqueue. */
 export class ProtocolTooOldError extends Error {
   /** The name of the class. */
   override readonly name = "ProtocolTooOldError";
   /** The protocol that this program speaks. */
   readonly protocol: number;
-  /** The lowest one that may work on the schema. */
+  /** The lowest protocol that may work on the schema. */
   readonly least: number;
 
-  /** Names both and says what to do. */
+  /** Names both protocols and what to do. */
   constructor(protocol: number, least: number, options?: ErrorOptions) {
     super(
       `Cannot work with protocol ${protocol}: a newer program has migrated the schema, which now requires ${least} or ` +
@@ -606,11 +613,11 @@ export class ProtocolTooOldError extends Error {
   }
 }
 
-/** The pool is smaller than what the runtime needs to work at all. */
+/** The pool is smaller than the runtime's minimum. */
 export class PoolTooSmallError extends RangeError {
   /** The name of the class. */
   override readonly name = "PoolTooSmallError";
-  /** The size that was given. */
+  /** The configured size. */
   readonly size: number;
   /** The smallest size that works. */
   readonly needed: number;
@@ -623,7 +630,7 @@ export class PoolTooSmallError extends RangeError {
   }
 }
 
-/** The runtime was used in a state in which it can't serve the call. */
+/** The runtime can't serve the call in its current state. */
 export class RuntimeStateError extends Error {
   /** The name of the class. */
   override readonly name = "RuntimeStateError";

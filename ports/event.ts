@@ -5,11 +5,11 @@ import type { DebounceRule, UniqueRule } from "./key_rule.ts";
 import type { Permissions } from "./permissions.ts";
 import type { Tx } from "./tx.ts";
 
-/** The id of a recorded event: a UUID whose first digits are its time, so that newer ones sort last. */
+/** The id of a recorded event: a UUID that begins with its time, so newer ids sort last. */
 export type EventId = string;
 
 /**
- * A sort of fact that one domain tells the others. Each type has one owner: the registrar that declares it.
+ * A type of fact that one domain publishes to the others. Each type has one owner: the registrar that declares it.
  *
  * @example
  * ```ts
@@ -22,25 +22,28 @@ export type EventId = string;
  * ```
  */
 export interface EventType {
-  /** Unique, stable, dotted, a noun and then a verb: `order.placed`. Letters, digits, `_` and `-`; at most 128. */
+  /**
+   * The unique, stable, dotted name, a noun and then a verb: `order.placed`. Letters, digits, `_` and `-`; at most 128
+   * characters.
+   */
   readonly type: string;
-  /** What has happened, and what `data` holds, for whoever subscribes. */
+  /** What happened, and what `data` contains. Written for subscribers. */
   readonly description: string;
   /** What the subject of such an event is: `the order's id`. */
   readonly subject: string;
-  /** Whether it may leave the house through webhooks. Default `internal`: it may not. */
+  /** `webhook` allows the type to be sent outside through webhooks. Default `internal`, which does not. */
   readonly exposure?: "internal" | "webhook";
 }
 
-/** A fact to be recorded. */
+/** A fact to record. */
 export interface EventDraft {
   /** A declared type. */
   readonly type: string;
-  /** What it is about: at most 512 characters. */
+  /** The thing that the event is about: at most 512 characters. */
   readonly subject: string;
   /**
-   * To whom it belongs: a tenant, an account. Left out or null, nobody in particular; `undefined` is refused.
-   * At most 512 characters.
+   * The event's owner: for example a tenant or an account. Omitted or null means no owner; `undefined` is refused. At
+   * most 512 characters.
    */
   readonly ownerId?: string | null;
   /** JSON of at most 1 MiB less 16 KiB. Default null. */
@@ -48,35 +51,36 @@ export interface EventDraft {
 }
 
 /**
- * An event as a subscriber's handler receives it: its args. An event may come more than once, always under the same
- * `event_id`, and events come in no order, so a handler is idempotent by that id.
+ * An event as the args that a subscriber's handler receives. An event may arrive more than once, always with the same
+ * `event_id`, and events arrive in no particular order. Make handlers idempotent by `event_id`.
  *
- * A type and not an interface, so that it can stand where JSON is asked for.
+ * It is a type rather than an interface so that it can be used where JSON is expected.
  */
 export type RecordedEvent = {
-  /** The same however often it comes. */
+  /** The same at every delivery of the event. */
   readonly event_id: EventId;
   /** Its type. */
   readonly type: string;
-  /** What it is about. */
+  /** The thing that the event is about. */
   readonly subject: string;
-  /** To whom it belongs; null when to nobody in particular. */
+  /** The event's owner; null when it has none. */
   readonly owner_id: string | null;
-  /** When it was recorded, ISO 8601 in UTC with microseconds, on the database's clock. */
+  /** When it was recorded, by the database's clock: ISO 8601 in UTC with microseconds. */
   readonly occurred_at: string;
-  /** What was recorded with it. */
+  /** The data recorded with it. */
   readonly data: Json;
 };
 
-/** Handles the events of one subscription, in the main thread. Idempotent by `event_id`. */
+/** Handles the events of one subscription, in the main thread. It must be idempotent by `event_id`. */
 export type EventHandler = (
   event: RecordedEvent,
   ctx: JobContext,
 ) => Promise<JsonInput | void> | JsonInput | void;
 
 /**
- * Who is told of which events. Data, handed over at construction. It becomes a kind of the same name: every matching
- * event is one job of it. It sees what is recorded after it was deployed, and nothing older.
+ * A subscriber to event types. It is plain data, passed at construction, and becomes a kind of the same name: every
+ * matching event becomes a job of that kind. A subscription receives events recorded after it was deployed, and none
+ * from before.
  *
  * @example
  * ```ts
@@ -89,30 +93,36 @@ export type EventHandler = (
  * ```
  */
 export interface Subscription {
-  /** Unique among kinds and subscriptions, stable (it is stored on rows), at most 128 characters. */
+  /** A name that is unique among kinds and subscriptions, and stable because rows store it; at most 128 characters. */
   readonly name: string;
   /**
-   * Globs of event types, at least one; each must match a declared type. `*` as the last segment matches one or more
-   * segments, elsewhere exactly one: `order.*` matches `order.placed` and `order.item.added`.
+   * Globs of event types, at least one; each must match a declared type. A final `*` matches one or more segments, any
+   * other `*` exactly one: `order.*` matches `order.placed` and `order.item.added`.
    */
   readonly types: readonly string[];
-  /** `webhook`: of those, only the types that are exposed to webhooks; there need be none. Default all. */
+  /** `webhook`: only those of the types that are exposed to webhooks; there may be none. Default: all of them. */
   readonly exposure?: "webhook";
-  /** A module whose default export gets a {@linkcode RecordedEvent}, or a function. As for a `Kind` otherwise. */
+  /** A function, or a module whose default export receives a {@linkcode RecordedEvent}. Otherwise as for a `Kind`. */
   readonly handler: EventHandler | string | URL;
-  /** One job per subject and batch, for its latest event, where several wait. Default false: a job for every event. */
+  /**
+   * Whether waiting events of one batch with the same owner and subject share one job, for the latest of them. Default
+   * false: one job for every event.
+   */
   readonly coalesce?: boolean;
-  /** Whether its jobs carry the event's data. `false` for a subscriber that reads it elsewhere: `data` is null. Default true. */
+  /**
+   * Whether jobs carry the event's data. With `false`, for a subscriber that reads it elsewhere, `data` is null.
+   * Default true.
+   */
   readonly data?: boolean;
-  /** What it does in the order of the events, beside its jobs, which come in any order. Default nothing. */
+  /** Work to do in the order of the events, in addition to the jobs, which run in any order. Default none. */
   readonly inOrder?: InOrder;
-  /** A queue of the queue table. Default `default`. */
+  /** A queue from the queue table. Default `default`. */
   readonly queue?: string;
   /** 1 (first) to 4, within its queue. Default 2. */
   readonly priority?: 1 | 2 | 3 | 4;
-  /** How many tries a job has, 1 to 1,000,000. Default 10. */
+  /** How many attempts a job has, 1 to 1,000,000. Default 10. */
   readonly maxAttempts?: number;
-  /** The limit of one attempt, in ms; above 0 and at most 10 years. Default 30,000. */
+  /** The time limit of one attempt, in ms; above 0 and at most 10 years. Default 30,000. */
   readonly timeout?: number;
   /** As for a `Kind`. */
   readonly backoff?: Backoff;
@@ -124,17 +134,17 @@ export interface Subscription {
   readonly memory?: number;
   /** As for a `Kind`. */
   readonly ownThread?: boolean;
-  /** As for a `Kind`, with `by`: paths of the event, such as `subject` or `data.orderId`. */
+  /** As for a `Kind`; `by` takes paths in the event, for example `subject` or `data.orderId`. */
   readonly unique?: UniqueRule;
-  /** As for a `Kind`, with `by`: paths of the event, such as `subject` or `data.orderId`. */
+  /** As for a `Kind`; `by` takes paths in the event, for example `subject` or `data.orderId`. */
   readonly debounce?: DebounceRule;
 }
 
 /**
- * What a subscription does in the order of the events: a part of the fan-out itself, in its transaction. While it is wanted
- * the fan-outs of all processes come one after the other, so an event that was recorded after another one's commit never
- * gets before it, unless the fan-out of the other one failed. The server ends a transaction that makes no statement for 5 s.
- * Only on PostgreSQL; the memory runtime leaves it out.
+ * Work that a subscription does in the order of the events, as part of the fan-out and in its transaction. While it is
+ * wanted, the fan-outs of all processes run one after another, so an event recorded after another one committed never
+ * precedes it, unless the other's fan-out failed. The server ends the transaction when it runs no statement for 5 s.
+ * Only on PostgreSQL; the memory runtime omits it.
  *
  * @example
  * ```ts
@@ -149,40 +159,41 @@ export interface Subscription {
  * ```
  */
 export interface InOrder {
-  /** Whether anybody wants the order now. Asked in every fan-out: it must be cheap. */
+  /** Whether the order is needed now. Every fan-out asks, so it must be cheap. */
   isWanted(tx: Tx): Promise<boolean>;
   /**
-   * Gets the ids of some events that the subscription is to have, in the order in which they were recorded, at most 200.
-   * Resolves to how many it took, from the first on and at least one, so that it can bound the transaction: the others come
-   * again. When it throws, they are tried one by one, each with `isAlone`: then it leaves what is refused to its job, so that
-   * nobody else goes without the event. One that fails again and again all the same is set aside as poisoned.
+   * Receives the ids of events for the subscription, at most 200, in the order in which they were recorded. Resolves to
+   * how many it took, counted from the first and at least one; the others are offered again, so it can bound the
+   * transaction. When it throws, the events are tried one by one with `isAlone`: it must then leave refused events to
+   * their jobs, so that other subscribers still receive them. An event that keeps failing anyway is set aside as
+   * poisoned.
    */
   take(tx: Tx, eventIds: readonly EventId[], isAlone: boolean): Promise<number>;
 }
 
 /**
- * Says which of some old events are still needed: their ids, of those that are given. Retention asks inside of its own
- * transaction before it deletes them.
+ * Returns which of the given old events are still needed. Retention asks inside its own transaction before it deletes
+ * them.
  */
 export type EventKeeper = (tx: Tx, eventIds: readonly EventId[]) => Promise<readonly EventId[]>;
 
-/** Records facts. An event is always written first, in the same transaction as the change that it tells of. */
+/** Records facts. Always record an event first, in the transaction of the change it describes. */
 export interface Recorder {
   /**
-   * A copy that works inside the caller's open transaction: an event exists if and only if it commits. The original is
-   * left as it was; it records in a transaction of its own, for facts that come with no change.
+   * Returns a copy that works inside the caller's open transaction: an event exists if and only if the transaction
+   * commits. The original is unchanged; it records in its own transaction, for facts that accompany no change.
    */
   with(tx: Tx): Recorder;
 
   /**
    * Records one event and resolves to its id.
    *
-   * @throws {UndeclaredEventTypeError} the type is not declared.
-   * @throws {InvalidJsonError} the data is not JSON; nothing was sent.
-   * @throws {TooLargeError} the data, the subject or the owner is too large; nothing was sent.
+   * @throws {UndeclaredEventTypeError} if the type is not declared.
+   * @throws {InvalidJsonError} if the data is not JSON; nothing was sent.
+   * @throws {TooLargeError} if the data, the subject or the owner is too large; nothing was sent.
    */
   record(draft: EventDraft): Promise<EventId>;
 
-  /** Records many, all or none, in one statement; the ids are in the order of the drafts. */
+  /** Records many events, all or none, in one statement. The ids are in the order of the drafts. */
   recordMany(drafts: readonly EventDraft[]): Promise<EventId[]>;
 }

@@ -2,160 +2,160 @@ import type { EventId, RecordedEvent } from "./event.ts";
 import type { JobId, JobState } from "./job.ts";
 import type { WaitOptions } from "./runtime.ts";
 
-/** Where an event is: waiting for its fan-out, fanned out, or set aside because its fan-out failed 5 times. */
+/** The state of an event: waiting for its fan-out, fanned out, or set aside because its fan-out failed 5 times. */
 export type EventState = "waiting" | "fanned out" | "poisoned";
 
-/** The outbox at a glance. */
+/** A summary of the outbox. */
 export interface Backlog {
-  /** Events that wait for their fan-out, the poisoned ones not counted. Past 10,000 it says 10,000. */
+  /** Events waiting for their fan-out, excluding poisoned ones. The count stops at 10,000. */
   readonly waiting: number;
-  /** Age of the oldest of them, in ms; null when none waits. */
+  /** Age of the oldest waiting event, in ms; null when none waits. */
   readonly oldestMs: number | null;
-  /** Events that were set aside. */
+  /** Poisoned events, which were set aside. */
   readonly poisoned: number;
   /** The size of the outbox and its indexes, in bytes. */
   readonly bytes: number;
 }
 
-/** Which events a list holds. */
+/** Selects the events to list. */
 export interface EventFilter {
-  /** Of this type, or of the types that this glob matches. */
+  /** Only events of this type, or of types that match this glob. */
   readonly type?: string;
-  /** About this subject. */
+  /** Only events with this subject. */
   readonly subject?: string;
-  /** Of this owner. Left out, of everybody; `undefined` and an empty text are refused. */
+  /** Only events of this owner. Default: all owners. `undefined` and an empty string are refused. */
   readonly ownerId?: string;
-  /** In this state. */
+  /** Only events in this state. */
   readonly state?: EventState;
-  /** Older than this event, for the next page. */
+  /** Only events older than this one, for the next page. */
   readonly before?: EventId;
   /** At most this many, 1 to 1,000. Default 50. */
   readonly limit?: number;
 }
 
-/** What a list shows of an event. */
+/** An event as listed. */
 export interface EventSummary {
   /** The event's id. */
   readonly id: EventId;
   /** Its type. */
   readonly type: string;
-  /** What it is about. */
+  /** Its subject. */
   readonly subject: string;
-  /** To whom it belongs. */
+  /** Its owner. */
   readonly ownerId: string | null;
   /** When it was recorded, ISO 8601. */
   readonly occurredAt: string;
-  /** Where it is. */
+  /** Its state. */
   readonly state: EventState;
-  /** When its jobs were enqueued, ISO 8601; null before that. */
+  /** When its jobs were enqueued, ISO 8601; null before then. */
   readonly fannedOutAt: string | null;
-  /**
-   * The job of each subscriber, by the subscription's name; null before the fan-out. Where some were refused it, those of the
-   * others.
-   */
+  /** Each subscriber's job, by subscription name; null before the fan-out. Jobs that the store refused are left out. */
   readonly jobs: Readonly<Record<string, JobId>> | null;
   /** How often its fan-out has failed. */
   readonly failures: number;
-  /** Why it failed last; null when it did not. */
+  /** Why the fan-out last failed; null when it hasn't failed. */
   readonly lastError: string | null;
 }
 
-/** What became of an event at one subscriber. */
+/** The result of an event for one subscriber. */
 export interface SubscriberState {
-  /** The subscription. */
+  /** The subscription's name. */
   readonly subscription: string;
-  /** Its job. Events that were coalesced share one. */
+  /** Its job. Coalesced events share one. */
   readonly jobId: JobId;
   /** The job's state; null when retention has purged it. */
   readonly state: JobState | null;
 }
 
-/** One event whole. */
+/** An event in full. */
 export interface EventDetail extends EventSummary {
-  /** The event as its subscribers get it. */
+  /** The event as subscribers receive it. */
   readonly event: RecordedEvent;
-  /** What became of it at each subscriber, by the subscription's name. Empty before the fan-out. */
+  /** The result for each subscriber, by subscription name. Empty before the fan-out. */
   readonly subscribers: readonly SubscriberState[];
 }
 
-/** Says that an event has been fanned out, and under which jobs. */
+/** Whether an event has been fanned out, and with which jobs. */
 export type Receipt =
   | {
     readonly fannedOut: false;
     /**
-     * - `timeout`: the time is up, and the event waits for its fan-out
-     * - `gone`: there is no such event: it was deleted, its transaction was rolled back, or there never was one
-     * - `poisoned`: its fan-out has failed 5 times; it waits for {@linkcode Events.requeue}
-     * - `stopped`: the runtime stops
+     * - `timeout`: `maxMs` passed, and the event is still waiting for its fan-out
+     * - `gone`: the event doesn't exist: it was deleted, its transaction was rolled back, or it never existed
+     * - `poisoned`: its fan-out failed 5 times; it waits for {@linkcode Events.requeue}
+     * - `stopped`: the runtime is stopping
      */
     readonly reason: "timeout" | "gone" | "poisoned" | "stopped";
   }
   | {
     readonly fannedOut: true;
-    /** The job of each subscriber, by the subscription's name: what `wait` takes. */
+    /** Each subscriber's job, by subscription name. Pass one to `wait`. */
     readonly jobs: Readonly<Record<string, JobId>>;
   };
 
-/** Something that a person should look at. */
+/** A condition that needs a person's attention. */
 export interface Alert {
   /**
-   * - `backlog`: more events wait than the bound
-   * - `backlog age`: one waits for longer than the bound, in ms
+   * - `backlog`: more events are waiting than the bound
+   * - `backlog age`: an event has waited longer than the bound, in ms
    * - `poisoned`: events were set aside
-   * - `discarded`: jobs were given up, of kinds whose `discardAlert` is not false
-   * - `deliveries`: webhook deliveries were given up without a person's doing
-   * - `upkeep`: work beside the jobs has failed for longer than the bound, in ms, or nobody has done it; one per task
+   * - `discarded`: jobs were discarded, of kinds whose `discardAlert` is not false
+   * - `deliveries`: webhook deliveries were given up, other than by a person
+   * - `upkeep`: an upkeep task has failed, or nobody has done it, for longer than the bound, in ms; one alert per task
    */
   readonly name: "backlog" | "backlog age" | "poisoned" | "discarded" | "deliveries" | "upkeep";
-  /** How many, or how long in ms. */
+  /** The count, or the duration in ms. */
   readonly value: number;
-  /** Above this it is an alert. */
+  /** The alert is raised when the value exceeds this. */
   readonly bound: number;
-  /** What is the matter and what to do, for people. */
+  /** What is wrong and what to do, for people. */
   readonly message: string;
 }
 
-/** Looks at recorded events and mends them. */
+/** Inspects and repairs recorded events. */
 export interface Events {
-  /** Counts, ages and sizes. */
+  /** Returns counts, ages and sizes. */
   backlog(): Promise<Backlog>;
 
-  /** Events, newest first. A type, subject or owner that is rare is searched for through the whole outbox. */
+  /** Lists events, newest first. Searching for a rare type, subject or owner scans the whole outbox. */
   list(filter?: EventFilter): Promise<EventSummary[]>;
 
-  /** One event whole, with what became of it at each subscriber; null when there is none. */
+  /** Returns an event in full, with its result for each subscriber; null when there is none. */
   get(id: EventId): Promise<EventDetail | null>;
 
   /**
-   * Puts a poisoned event back in line, its failures forgotten.
+   * Requeues a poisoned event and resets its failure count.
    *
-   * @throws {EventNotFoundError} there is none.
-   * @throws {EventNotPoisonedError} it is not poisoned.
+   * @throws {EventNotFoundError} if there is no such event.
+   * @throws {EventNotPoisonedError} if it is not poisoned.
    */
   requeue(id: EventId): Promise<void>;
 
   /**
-   * Deletes a poisoned event for good: nobody else is told of it. Subscribers that were given it already keep it.
+   * Deletes a poisoned event permanently: no further subscriber receives it. Jobs it already led to stay.
    *
-   * @throws {EventNotFoundError} there is none.
-   * @throws {EventNotPoisonedError} it is not poisoned.
+   * @throws {EventNotFoundError} if there is no such event.
+   * @throws {EventNotPoisonedError} if it is not poisoned.
    */
   drop(id: EventId): Promise<void>;
 
   /**
-   * Resolves once an event has been fanned out, or with the reason why it was not: after `maxMs`, at a stop, when it is
-   * poisoned, or once it is certain that it is gone, as for {@linkcode Runtime.wait}.
+   * Resolves once an event has been fanned out. Otherwise resolves with the reason: `maxMs` passed, the runtime
+   * stopped, the event is poisoned, or it is certain to be gone, as defined for {@linkcode Runtime.wait}.
    *
-   * @throws {InvalidOptionError} the id is none of an event, `maxMs` is below 0 or no number, or the signal is none.
+   * @throws {InvalidOptionError} if the id is not an event's, `maxMs` is negative or not a number, or the signal is not
+   * an `AbortSignal`.
    */
   awaitFanout(id: EventId, maxMs: number, options?: WaitOptions): Promise<Receipt>;
 
   /**
-   * The newest event about a subject, whoever its owner is, for a change whose event a trigger has recorded; null when there
-   * is none. Where subjects of several owners can be alike, `list({ subject, ownerId, limit: 1 })` asks for one of them.
+   * Returns the newest event about a subject, for any owner; null when there is none. Use it to find the event that a
+   * trigger recorded for a change.
+   *
+   * If several owners can have the same subject, use `list({ subject, ownerId, limit: 1 })`.
    */
   latestFor(subject: string): Promise<EventSummary | null>;
 
-  /** What a person should look at. Empty when all is well. */
+  /** Returns the alerts. Empty when all is well. */
   alerts(): Promise<Alert[]>;
 }

@@ -4,36 +4,36 @@ import type { Json, JsonInput } from "./json.ts";
 import type { Jobs } from "./jobs.ts";
 import type { Kind } from "./kind.ts";
 
-/** Why an attempt is told to end: `rescued` when this process was taken for dead, so that the job was given to another. */
+/** Why an attempt must end. `rescued`: this process was taken for dead, and its job was given to another. */
 export type AbortReason = "cancel" | "stop" | "rescued";
 
-/** One attempt to be run. */
+/** An attempt to run. */
 export interface Attempt {
   /** The job's id. */
   readonly id: string;
-  /** The claim that this attempt belongs to; what is written for it is fenced by (id, run). */
+  /** The claim that this attempt belongs to. Its writes are fenced by (id, run). */
   readonly run: number;
   /** The queue that the job came from. */
   readonly queue: string;
-  /** Which try this is; 1 is the first. */
+  /** The attempt's number; 1 is the first. */
   readonly attempt: number;
-  /** How many tries the job has in all. */
+  /** How many attempts the job has in all. */
   readonly maxAttempts: number;
-  /** The args as JSON text. `null` is seen as `{}`. */
+  /** The args as JSON text. The handler sees `null` as `{}`. */
   readonly args: string;
-  /** Run it alone in a host process where its handler is a module: it may have killed a process before. */
+  /** Whether to run it alone in a host process, if its handler is a module: it may have killed a process before. */
   readonly alone: boolean;
   /** The kind's declaration. */
   readonly kind: Kind;
 }
 
-/** What came of an attempt. The executor only reports; the job layer decides what follows. */
+/** The result of an attempt. The executor only reports it; the job layer decides what follows. */
 export type AttemptOutcome =
   | {
     readonly type: "completed";
-    /** What the handler returned, as JSON text; null when nothing. */
+    /** What the handler returned, as JSON text; null when it returned nothing. */
     readonly output: string | null;
-    /** Whether it called `completeIn`: then its own transaction has completed the job, or has failed to. */
+    /** Whether the handler called `completeIn`: its own transaction has then completed the job, or has failed to. */
     readonly completedIn: boolean;
   }
   | { readonly type: "snoozed"; readonly delayMs: number }
@@ -45,81 +45,87 @@ export type AttemptOutcome =
     readonly stack?: string;
   }
   | {
-    /** It is not to blame, or never started: put back without spending an attempt. */
+    /** The attempt is not to blame, or never started: the job goes back in line without spending an attempt. */
     readonly type: "released";
     /** What happened, for the log. */
     readonly reason: string;
-    /** Run it alone next time, since it shared what died. */
+    /** Whether to run it alone next time, because it shared a thread or host process that died. */
     readonly alone: boolean;
   };
 
-/** Told while an attempt runs. `ended` is told exactly once, and nothing after it. */
+/** Notified while an attempt runs. `ended` is called exactly once, and nothing is called after it. */
 export interface AttemptObserver {
-  /** The handler told its progress. */
+  /** The handler reported its progress. */
   progress(done: number, note: string | undefined): void;
   /** The attempt has ended; its slot is free. */
   ended(outcome: AttemptOutcome): void;
 }
 
-/** A thread that could not be ended and may burn a core for as long as the process lives. */
+/** A thread that could not be terminated and may occupy a core for the rest of the process's life. */
 export interface LostThread {
-  /** The kind of the job that holds it. */
+  /** The kind of the job that occupies it. */
   readonly kind: string;
-  /** The job that holds it. */
+  /** The job that occupies it. */
   readonly jobId: string;
   /** How many this process has lost so far. */
   readonly lost: number;
 }
 
-/** What an executor has at hand. */
+/** The executor's current resources. */
 export interface ExecutorStats {
-  /** Threads of this process that take jobs. */
+  /** Threads in this process that take jobs. */
   readonly threads: number;
   /** Host processes. */
   readonly hosts: number;
-  /** Threads that could not be ended. */
+  /** Threads that could not be terminated. */
   readonly lostThreads: number;
   /** Attempts that have not ended. */
   readonly running: number;
 }
 
-/** Runs attempts, reports their outcomes, ends them. It knows handlers, threads and processes, and no queue. */
+/** Runs and ends attempts, and reports their outcomes. It knows handlers, threads and processes, but no queue. */
 export interface Executor {
-  /** Loads the handler module of every kind where it will run; resolves to one sentence for each that fails. */
+  /**
+   * Loads every kind's handler module where it will run; resolves to one sentence for each module that fails to load.
+   */
   check(kinds: readonly Kind[]): Promise<string[]>;
 
-  /** Makes ready. Threads are started when first needed. */
+  /** Prepares the executor. Threads are started when first needed. */
   start(options: ExecutorStart): void;
 
   /**
-   * Runs one attempt. Calls made in one tick travel in one message. It enforces the kind's timeout, counted from the
-   * handler's start, and the grace after it. Returns a key for {@linkcode Executor.abort}.
+   * Runs one attempt. Calls made in the same tick are sent in one message. Enforces the kind's timeout, measured from
+   * the handler's start, and then the grace. Returns a key for {@linkcode Executor.abort}.
    */
   run(attempt: Attempt, observer: AttemptObserver): number;
 
   /**
-   * Aborts the signal of a running attempt. What does not end within the grace is ended, and reported as failed with
-   * class `timeout` (cancel) or as released (stop, rescued). Nothing happens when the attempt has ended.
+   * Aborts the signal of a running attempt. An attempt that doesn't end within the grace is terminated, and reported as
+   * failed with class `timeout` (for a cancel) or as released (for a stop or rescue). Does nothing when the attempt has
+   * ended.
    */
   abort(key: number, reason: AbortReason): void;
 
-  /** Runs a module's default export in a host process of its own permissions. */
+  /** Runs a module's default export in a host process with its own permissions. */
   call(module: string | URL, input: JsonInput, options?: CallOptions): Promise<Json>;
 
-  /** How many more attempts of handler modules would begin at once. What is beyond waits, though it counts as started. */
+  /**
+   * How many more attempts of handler modules would begin immediately. Further attempts wait, although they count as
+   * started.
+   */
   room(): number;
 
-  /** What is at hand now. */
+  /** Returns the current resources. */
   stats(): ExecutorStats;
 
-  /** Ends every thread and host process. Attempts that still run are reported as released first. Idempotent. */
+  /** Ends every thread and host process, after reporting the attempts that still run as released. Idempotent. */
   stop(): Promise<void>;
 }
 
-/** What the runtime tells an executor at its start. */
+/** What the runtime passes to an executor at start. */
 export interface ExecutorStart {
-  /** Called for each thread that could not be ended. */
+  /** Called for each thread that could not be terminated. */
   readonly onThreadLost: (thread: LostThread) => void;
-  /** What handlers enqueue through. Absent, they can't. */
+  /** What handlers enqueue through. If absent, they can't enqueue. */
   readonly jobs?: Jobs;
 }

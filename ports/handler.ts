@@ -7,51 +7,51 @@ import { show } from "./show.ts";
 import type { Tx } from "./tx.ts";
 
 /**
- * Does the work of one kind. It may run more than once for one job (at least once), so it is idempotent.
- * What it returns is kept as the job's output, at most 64 KiB of JSON.
+ * Does the work of one kind. It may run more than once for one job (at least once), so it must be idempotent. Its
+ * return value is kept as the job's output, at most 64 KiB of JSON.
  *
  * - return: the job is completed;
- * - `throw snooze(ms)`: again after at least that long, no attempt is spent;
- * - `throw discard(reason)`: never again;
- * - any other throw: again after the kind's backoff, until the attempts are used up.
+ * - `throw snooze(ms)`: the job runs again after at least that long, and no attempt is spent;
+ * - `throw discard(reason)`: the job never runs again;
+ * - any other throw: the job runs again after the kind's backoff, until its attempts are used up.
  */
 export type Handler = (args: Json, ctx: JobContext) => Promise<JsonInput | void> | JsonInput | void;
 
-/** What a handler knows and can do beside its args. */
+/** A handler's context: what it knows and can do besides its args. */
 export interface JobContext {
-  /** The job's id. The same on every attempt. */
+  /** The job's id, the same on every attempt. */
   readonly id: string;
   /** The job's kind. */
   readonly kind: string;
   /** The queue that the job came from. */
   readonly queue: string;
-  /** Which try this is; 1 is the first. Snoozes do not count. */
+  /** The attempt's number; 1 is the first. Snoozes are not counted. */
   readonly attempt: number;
-  /** How many tries the job has in all. */
+  /** How many attempts the job has in all. */
   readonly maxAttempts: number;
-  /** Aborts at the timeout, at a cancel and when the runtime stops. Its reason says which. */
+  /** Aborts at the timeout, on a cancel and when the runtime stops. Its reason says which. */
   readonly signal: AbortSignal;
-  /** A log whose lines carry the job's kind and id. */
+  /** A log whose lines include the job's kind and id. */
   readonly log: Log;
   /**
-   * Stores how far the run is, from 0 to 1, with a short note. Durable and throttled: the newest call wins.
+   * Stores the run's progress, from 0 to 1, with a short note. It is durable and throttled: the newest call wins.
    *
-   * @throws {InvalidOptionError} when `done` is not from 0 to 1.
+   * @throws {InvalidOptionError} if `done` is not from 0 to 1.
    */
   progress(done: number, note?: string): void;
   /**
-   * Writes the job's completion through the handler's own transaction: its writes and the completion commit
-   * together or not at all. Return after it has committed; the returned value is not kept then.
+   * Completes the job in the handler's own transaction: its writes and the completion commit together or not at all.
+   * Return after the commit; the returned value is not kept in this case.
    *
-   * @throws {FenceLostError} when the run is no longer the job's. Roll back.
-   * @throws {TransactionConflictError} in REPEATABLE READ or SERIALIZABLE, when a cancel has come since the transaction
-   * began. Roll back; run again it would be a {@linkcode FenceLostError}.
+   * @throws {FenceLostError} if the run no longer owns the job. Roll back.
+   * @throws {TransactionConflictError} in REPEATABLE READ or SERIALIZABLE, if a cancel came after the transaction
+   * began. Roll back; running it again would throw a {@linkcode FenceLostError}.
    */
   completeIn(tx: Tx, output?: JsonInput): Promise<void>;
   /**
-   * Enqueues and cancels jobs, for handlers of any isolation: by itself, or with `ctx.jobs.with(tx)` in a transaction of the
-   * handler's own. Use it within the attempt. A handler of a kind with `permissions` may enqueue the kinds that
-   * `permissions.enqueue` names; anything else is an {@linkcode EnqueueNotAllowedError}.
+   * Enqueues and cancels jobs, for handlers of any isolation: on its own, or with `ctx.jobs.with(tx)` in the handler's
+   * own transaction. Use it within the attempt. A handler of a kind with `permissions` may enqueue the kinds that
+   * `permissions.enqueue` names; anything else throws an {@linkcode EnqueueNotAllowedError}.
    *
    * @example
    * ```ts ignore
@@ -65,35 +65,37 @@ export interface JobContext {
    */
   readonly jobs: Jobs;
   /**
-   * Runs another module's default export in a host process that has only the permissions given here. It is called with
-   * the input and `{ signal }`, which aborts when the call must end: at its limit, and with its caller. Input and output
-   * are JSON of at most 4 MiB. The way to a walled-off part of a handler.
+   * Runs another module's default export in a host process that has only the permissions given here, to sandbox part of
+   * a handler. The module receives the input and `{ signal }`, which aborts when the call must end: at its time limit,
+   * or with its caller. Input and output are JSON of at most 4 MiB.
    *
-   * A handler of a kind with `permissions` hands on at most these, and calls only what it could import itself: a file of
-   * its own module graph, a file under its `read`, a URL on a host of its `import`.
+   * A handler of a kind with `permissions` can pass on at most its own permissions. It can call only modules that it
+   * could import itself: a file in its own module graph, a file under its `read`, or a URL on a host of its `import`.
    *
-   * @throws {CallNotAllowedError} the call goes beyond its caller.
-   * @throws {InvalidOptionError} an option is not as it should be.
-   * @throws {TooLargeError} the input is larger than 4 MiB.
+   * @throws {CallNotAllowedError} if the call exceeds its caller's permissions.
+   * @throws {InvalidOptionError} if an option is invalid.
+   * @throws {TooLargeError} if the input is larger than 4 MiB.
    */
   call(module: string | URL, input: JsonInput, options?: CallOptions): Promise<Json>;
 }
 
 /** How {@linkcode JobContext.call} runs its module. */
 export interface CallOptions {
-  /** What the host process may do beside reading its own code. Default nothing. */
+  /** What the host process may do besides reading its own code. Default nothing. */
   readonly permissions?: Omit<Permissions, "enqueue">;
-  /** The limit of the call, in ms. Default 30,000. */
+  /** The time limit of the call, in ms. Default 30,000. */
   readonly timeout?: number;
 }
 
-/** What `throw snooze(ms)` throws. Known by a mark, not by its class: threads have classes of their own. */
+/**
+ * Thrown with `throw snooze(ms)`. It is recognized by its mark, not its class, because each thread has its own classes.
+ */
 export class Snooze extends Error {
   /** The name of the class. */
   override readonly name = "Snooze";
-  /** How long the job waits at least, in ms. */
+  /** The minimum time that the job waits, in ms. */
   readonly delayMs: number;
-  /** The mark. */
+  /** The mark that {@linkcode isSnooze} looks for. */
   readonly millraceOutcome: "snooze" = "snooze" as const;
 
   /** Use {@linkcode snooze}. */
@@ -103,18 +105,18 @@ export class Snooze extends Error {
   }
 }
 
-/** What `throw discard(reason)` throws. */
+/** Thrown with `throw discard(reason)`. */
 export class Discard extends Error {
   /** The name of the class. */
   override readonly name = "Discard";
   /** Why the job can never succeed. */
   readonly reason: string;
-  /** The mark. */
+  /** The mark that {@linkcode isDiscard} looks for. */
   readonly millraceOutcome: "discard" = "discard" as const;
 
   /** Use {@linkcode discard}. */
   constructor(reason: string) {
-    // Whoever writes no types may hand over the error that led to it.
+    // Untyped callers can pass the error itself as the reason.
     const text = errorText(reason);
     super(text);
     this.reason = text;
@@ -122,8 +124,8 @@ export class Discard extends Error {
 }
 
 /**
- * Throw it to run the job again after at least `delayMs`, without spending an attempt. Below 0 or not a number
- * counts as 0, and the most is 10 years.
+ * Throw it to run the job again after at least `delayMs`, without spending an attempt. A negative value or one that is
+ * not a number counts as 0; the maximum is 10 years.
  *
  * @example
  * ```ts ignore
@@ -135,7 +137,7 @@ export function snooze(delayMs: number): Snooze {
 }
 
 /**
- * Throw it to end the job for good, whatever attempts it has left.
+ * Throw it to end the job for good, however many attempts it has left.
  *
  * @example
  * ```ts ignore
@@ -146,12 +148,12 @@ export function discard(reason: string): Discard {
   return new Discard(reason);
 }
 
-/** Whether a thrown value is a snooze, also one of another thread's or another copy of this module. */
+/** Whether a thrown value is a snooze, including one from another thread or another copy of this module. */
 export function isSnooze(thrown: unknown): thrown is Snooze {
   return mark(thrown) === "snooze";
 }
 
-/** Whether a thrown value is a discard, also one of another thread's or another copy of this module. */
+/** Whether a thrown value is a discard, including one from another thread or another copy of this module. */
 export function isDiscard(thrown: unknown): thrown is Discard {
   return mark(thrown) === "discard";
 }
@@ -160,6 +162,6 @@ function mark(thrown: unknown): unknown {
   try {
     return typeof thrown === "object" && thrown !== null ? Reflect.get(thrown, "millraceOutcome") : undefined;
   } catch {
-    // It throws when it is looked at, so it is neither.
+    // Reading the property throws, so the value is neither.
   }
 }

@@ -3,11 +3,11 @@ import type { CancelResult } from "./jobs.ts";
 import type { Json } from "./json.ts";
 import type { UpkeepOverview } from "./upkeep.ts";
 
-/** Counts of one kind. */
+/** Counts for one kind. */
 export interface KindOverview {
   /** The kind. */
   readonly kind: string;
-  /** Whether this process declares it. A kind can be on rows only, or declared only. */
+  /** Whether this process declares it. A kind may exist only on rows, or only as a declaration. */
   readonly declared: boolean;
   /** How many jobs are in each state. */
   readonly states: Readonly<Record<JobState, number>>;
@@ -23,72 +23,72 @@ export interface WaitingOverview {
   readonly oldestMs: number;
 }
 
-/** A queue and whether it is worked. */
+/** A queue and its current state. */
 export interface QueueOverview {
   /** The queue. */
   readonly queue: string;
-  /** How many of its handlers run at once in one process; null where this process does not declare it. */
+  /** How many of its handlers run at once in one process; null when this process doesn't declare it. */
   readonly concurrency: number | null;
-  /** Since when it is paused, ISO 8601; null when it is not. */
+  /** When it was paused, ISO 8601; null when it is not paused. */
   readonly pausedAt: string | null;
 }
 
-/** The whole at a glance. */
+/** A summary of all jobs, queues and upkeep. */
 export interface Overview {
-  /** Counts of each kind, declared ones that never ran included, by name. */
+  /** Counts for each kind, by name, including declared kinds that never ran. */
   readonly kinds: readonly KindOverview[];
   /** How many jobs are in each state. */
   readonly states: Readonly<Record<JobState, number>>;
   /** Age of the oldest due job, in ms; null when none waits. */
   readonly oldestPendingMs: number | null;
-  /** The same per queue and priority, where one waits: priority is strict, so a starved one shows here. */
+  /** The same for each queue and priority with a due job. Priority is strict, so a starved one shows up here. */
   readonly waiting: readonly WaitingOverview[];
-  /** The declared queues, and those that are paused, by name. */
+  /** The declared queues and the paused ones, by name. */
   readonly queues: readonly QueueOverview[];
-  /** Jobs that were put aside because no process that claimed them declares their kind. */
+  /** Jobs that were put aside because the processes that claimed them don't declare their kind. */
   readonly undeclared: number;
-  /** The size of the tables and their indexes, in bytes; 0 where nothing is stored. */
+  /** The size of the tables and their indexes, in bytes; 0 for a runtime in memory. */
   readonly bytes: number;
-  /** The work beside the jobs (ticks, purges, rescues) and how it goes, by the tasks' names. */
+  /** The upkeep tasks (ticks, purges, rescues) and how they are doing, by task name. */
   readonly upkeep: readonly UpkeepOverview[];
 }
 
-/** Which jobs a depth counts. */
+/** Selects the jobs to count for a depth. */
 export interface DepthFilter {
-  /** Of this kind. */
+  /** Only jobs of this kind. */
   readonly kind?: string;
-  /** Of this queue. */
+  /** Only jobs in this queue. */
   readonly queue?: string;
 }
 
-/** The jobs that have not ended, in figures. Each of them is at most {@linkcode DEPTH_COUNTED_MAX}. */
+/** Counts of the jobs that have not ended. Each count is at most {@linkcode DEPTH_COUNTED_MAX}. */
 export interface Depth {
-  /** Jobs that wait for their first attempt, those that are not due yet among them. */
+  /** Jobs waiting for their first attempt, including those not due yet. */
   readonly pending: number;
-  /** Jobs that wait for another attempt. */
+  /** Jobs waiting for another attempt. */
   readonly retryable: number;
-  /** Jobs that were claimed. */
+  /** Claimed jobs. */
   readonly running: number;
-  /** Those of the waiting ones that are due now: what more workers would take. */
+  /** Waiting jobs that are due now: the ones that additional workers would take. */
   readonly due: number;
   /** Age of the oldest due job, in ms; null when none waits. */
   readonly oldestDueMs: number | null;
 }
 
-/** So many jobs are counted for a {@linkcode Depth} at most, all states together. */
+/** At most this many jobs, over all states, are counted for a {@linkcode Depth}. */
 export const DEPTH_COUNTED_MAX: number = 100_000;
 
-/** Which jobs a list holds. */
+/** Selects the jobs to list. */
 export interface JobFilter {
-  /** Of this kind. */
+  /** Only jobs of this kind. */
   readonly kind?: string;
-  /** Of this queue. */
+  /** Only jobs in this queue. */
   readonly queue?: string;
-  /** In this state. */
+  /** Only jobs in this state. */
   readonly state?: JobState;
-  /** Whose args contain this object (as jsonb's `@>` means it). */
+  /** Only jobs whose args contain this object, as defined by jsonb's `@>`. */
   readonly args?: Json;
-  /** Older than this job, for the next page. */
+  /** Only jobs older than this one, for the next page. */
   readonly before?: JobId;
   /** At most this many, 1 to 1,000. Default 50. */
   readonly limit?: number;
@@ -102,27 +102,27 @@ export interface PeriodicRun {
   readonly finishedAt: string;
   /** How it ended. */
   readonly state: JobState;
-  /** What the handler returned; null when there is nothing. */
+  /** What the handler returned; null when it returned nothing. */
   readonly output: Json;
-  /** The last error's message; null when it went well. */
+  /** The last error's message; null when the run succeeded. */
   readonly error: string | null;
 }
 
-/** A periodic and what is known of its runs. */
+/** A periodic and its recent runs. */
 export interface PeriodicStatus {
   /** Its name. */
   readonly name: string;
   /** The kind of its jobs. */
   readonly kind: string;
-  /** `every 60000 ms` or the cron expression with its zone: the schedule that holds in the fleet. */
+  /** The fleet's current schedule: `every 60000 ms`, or the cron expression with its time zone. */
   readonly schedule: string;
-  /** When it is next due, ISO 8601; null when it is not, for it is paused or its time never comes. */
+  /** When it is next due, ISO 8601; null when it is paused or its time never comes. */
   readonly nextRunAt: string | null;
-  /** Since when it is paused, ISO 8601; null when it is not. */
+  /** When it was paused, ISO 8601; null when it is not paused. */
   readonly pausedAt: string | null;
-  /** The tick that was last taken, ISO 8601; null before the first. */
+  /** The last tick taken, ISO 8601; null before the first. */
   readonly lastTickAt: string | null;
-  /** The job that waits or runs now; null when none does. */
+  /** The job that is waiting or running now; null when there is none. */
   readonly currentJobId: JobId | null;
   /** The last run that ended; null before the first. */
   readonly lastRun: PeriodicRun | null;
@@ -130,85 +130,85 @@ export interface PeriodicStatus {
   readonly runs: readonly PeriodicRun[];
 }
 
-/** Looks at jobs and mends them. */
+/** Inspects and repairs jobs. */
 export interface Inspector {
   /**
-   * Counts, ages and sizes; of one kind when one is named. It counts all that has ended too, some 2 s per million rows: ask
-   * for the {@linkcode Inspector.depth} where it is asked often.
+   * Returns counts, ages and sizes, for one kind if `kind` is given. It also counts every ended job, at roughly 2 s per
+   * million rows; for frequent calls use {@linkcode Inspector.depth}.
    */
   overview(kind?: string): Promise<Overview>;
 
   /**
-   * How many jobs wait and run: for metrics, and for whoever starts workers by the backlog. It does not look at what has ended,
-   * so it can be asked several times a second.
+   * Counts waiting and running jobs, for metrics and for scaling workers by backlog. It ignores ended jobs, so it can
+   * be called several times a second.
    */
   depth(filter?: DepthFilter): Promise<Depth>;
 
-  /** Jobs, newest first, with a preview of their args. */
+  /** Lists jobs, newest first, with a preview of their args. */
   list(filter?: JobFilter): Promise<JobSummary[]>;
 
-  /** One job whole; null when there is none. */
+  /** Returns a job in full; null when there is none. */
   get(id: JobId): Promise<JobDetail | null>;
 
   /**
-   * Puts a job that is not running back in line, due now, its errors kept, with at least one more attempt.
+   * Puts a job that is not running back in line, due now, with at least one more attempt. Its errors are kept.
    *
-   * @throws {JobNotFoundError} there is none.
-   * @throws {JobRunningError} it runs.
-   * @throws {UniqueConflictError} a newer job holds its unique key, or is the periodic's run that waits or runs now.
+   * @throws {JobNotFoundError} if there is no such job.
+   * @throws {JobRunningError} if it is running.
+   * @throws {UniqueConflictError} if a newer job holds its unique key, or is the periodic's waiting or running run.
    */
   retry(id: JobId): Promise<void>;
 
   /**
-   * Makes jobs due now that wait for their time: for whoever knows that what they wait for is there. Their attempts stay as they
-   * are, and so do jobs that are due already, run, have ended, or that another transaction holds. Resolves to how many it
-   * brought forward.
+   * Makes scheduled and retryable jobs due now, for a caller who knows that what they wait for is there. Their attempts
+   * are unchanged. Jobs that are already due, running, ended, or held by another transaction stay as they are. Resolves
+   * to how many jobs were brought forward.
    *
-   * @throws {InvalidOptionError} an id is none, or there are more than 10,000.
+   * @throws {InvalidOptionError} if an id is invalid, or there are more than 10,000.
    */
   bringForward(ids: readonly JobId[]): Promise<number>;
 
-  /** Calls a job off. */
+  /** Cancels a job. */
   cancel(id: JobId): Promise<CancelResult>;
 
   /**
-   * Pauses a queue, durably and for the whole fleet: from now on none of its jobs is claimed, and what was claimed ahead
-   * goes back in line, within a heartbeat at the latest. Jobs that run go on, and jobs can be enqueued. Idempotent.
+   * Pauses a queue, durably and for the whole fleet: none of its jobs is claimed from now on, and jobs claimed ahead go
+   * back in line within a heartbeat. Running jobs continue, and jobs can still be enqueued. Idempotent.
    *
-   * @throws {UndeclaredQueueError} the queue table does not hold it.
+   * @throws {UndeclaredQueueError} if the queue is not in the queue table.
    */
   pauseQueue(queue: string): Promise<void>;
 
   /**
    * Resumes a paused queue. Idempotent.
    *
-   * @throws {UndeclaredQueueError} the queue table does not hold it.
+   * @throws {UndeclaredQueueError} if the queue is not in the queue table.
    */
   resumeQueue(queue: string): Promise<void>;
 
-  /** The declared periodics, by name. */
+  /** Returns the declared periodics, by name. */
   periodic(): Promise<PeriodicStatus[]>;
 
   /**
-   * Makes one run now, beside the schedule, also of a paused one. When one runs already, or is due, that one's id is
-   * returned; one that waits for another attempt is superseded.
+   * Starts one run now, outside the schedule, even if the periodic is paused. If a run is already running or due, that
+   * one's id is returned; a run waiting for another attempt is superseded.
    *
-   * @throws {UndeclaredPeriodicError} the name is not declared.
+   * @throws {UndeclaredPeriodicError} if the periodic is not declared.
    */
   runPeriodic(name: string): Promise<JobId>;
 
   /**
-   * Pauses a periodic, durably and for the whole fleet: it has no ticks until it is resumed. A run that waits or runs
-   * goes on. Idempotent.
+   * Pauses a periodic, durably and for the whole fleet: it has no ticks until it is resumed. A waiting or running run
+   * continues. Idempotent.
    *
-   * @throws {UndeclaredPeriodicError} the name is not declared.
+   * @throws {UndeclaredPeriodicError} if the periodic is not declared.
    */
   pausePeriodic(name: string): Promise<void>;
 
   /**
-   * Resumes a paused periodic. Its ticks count from now: those that have passed are not made up for. Idempotent.
+   * Resumes a paused periodic. Its ticks count from now: missed ticks are not made up. Idempotent.
    *
-   * @throws {UndeclaredPeriodicError} the name is not declared.
+   * @throws {UndeclaredPeriodicError} if the periodic is not declared.
    */
   resumePeriodic(name: string): Promise<void>;
 }

@@ -1,21 +1,21 @@
 import type { Json } from "./json.ts";
 
-/** Names one job. Opaque: only what an adapter handed out means anything to it. */
+/** The id of a job. It is opaque: only ids that an adapter handed out are meaningful to it. */
 export type JobId = string;
 
 /**
- * Where a job stands.
+ * The state of a job.
  *
- * - `pending`: waits, or is scheduled for later
+ * - `pending`: waiting, or scheduled for later
  * - `running`: claimed by a process
  * - `retryable`: failed, its next attempt is scheduled
  * - `completed`: done
  * - `discarded`: failed for good, or its attempts are used up
- * - `cancelled`: called off
+ * - `cancelled`: cancelled
  */
 export type JobState = "pending" | "running" | "retryable" | "completed" | "discarded" | "cancelled";
 
-/** The states from which a job does not move by itself. */
+/** The states that a job doesn't leave on its own. */
 export type FinalState = "completed" | "discarded" | "cancelled";
 
 /** Every state, in the order of a job's life. */
@@ -37,13 +37,13 @@ export function isFinal(state: JobState): state is FinalState {
  * Why an attempt failed.
  *
  * - `error`: the handler threw
- * - `timeout`: it passed its limit
+ * - `timeout`: it exceeded its time limit
  * - `crash`: its code ended or broke its thread or host process
- * - `memory`: its host process passed its memory cap
+ * - `memory`: its host process exceeded its memory cap
  * - `worker lost`: the runtime's own process died or was cut off
- * - `discarded`: the handler said that it can never succeed
- * - `superseded`: a newer job with its unique key waits or runs, and does its work; or it is a run of a periodic that
- *   waited for another attempt when the next one began
+ * - `discarded`: the handler reported that it can never succeed
+ * - `superseded`: a newer job with its unique key is waiting or running and does its work; or it is a periodic's run
+ *   that was waiting for another attempt when the next run began
  */
 export type FailureClass =
   | "error"
@@ -54,21 +54,21 @@ export type FailureClass =
   | "discarded"
   | "superseded";
 
-/** What is kept of one failed attempt. */
+/** The record of one failed attempt. */
 export interface AttemptError {
-  /** Which try failed; 1 is the first. */
+  /** The attempt that failed; 1 is the first. */
   readonly attempt: number;
   /** When, by the database's clock, ISO 8601. */
   readonly at: string;
-  /** What sort of failure. */
+  /** The class of failure. */
   readonly class: FailureClass;
   /** The message, at most 8,192 characters. */
   readonly message: string;
-  /** The stack where there is one, at most 8,192 characters. */
+  /** The stack, if there is one, at most 8,192 characters. */
   readonly stack?: string;
 }
 
-/** How far a running job says that it is. */
+/** The progress that a running job has reported. */
 export interface JobProgress {
   /** From 0 to 1. */
   readonly done: number;
@@ -76,7 +76,7 @@ export interface JobProgress {
   readonly note?: string;
 }
 
-/** One job as a list shows it. */
+/** A job as listed. */
 export interface JobSummary {
   /** The job's id. */
   readonly id: JobId;
@@ -84,13 +84,13 @@ export interface JobSummary {
   readonly kind: string;
   /** Its queue. */
   readonly queue: string;
-  /** Where it stands. */
+  /** Its state. */
   readonly state: JobState;
   /** 1 (first) to 4. */
   readonly priority: number;
-  /** How many tries it has had, the running one included. */
+  /** How many attempts it has had, including the running one. */
   readonly attempt: number;
-  /** How many tries it has in all. */
+  /** How many attempts it has in all. */
   readonly maxAttempts: number;
   /** How often it was snoozed. */
   readonly snoozes: number;
@@ -100,35 +100,35 @@ export interface JobSummary {
   readonly scheduledAt: string;
   /** When its last run was claimed, ISO 8601; null before the first. */
   readonly claimedAt: string | null;
-  /** When it ended, ISO 8601; null before that. */
+  /** When it ended, ISO 8601; null before then. */
   readonly finishedAt: string | null;
   /** The first 200 characters of its args as JSON text. */
   readonly argsPreview: string;
 }
 
-/** One job whole. */
+/** A job in full. */
 export interface JobDetail extends JobSummary {
-  /** How often it was claimed. Every write of a run is fenced by it. */
+  /** How often it was claimed. Every write of a run is fenced by this number. */
   readonly run: number;
   /**
-   * Its args. An integer beyond 2^53 is changed by JavaScript: see `unsafeNumbers`. Null when somebody's SQL has nested
-   * them deeper than 500 levels: see `argsText`.
+   * Its args. JavaScript changes integers beyond 2^53: see `unsafeNumbers`. Null when someone's SQL nested them deeper
+   * than 500 levels: see `argsText`.
    */
   readonly args: Json;
-  /** Its args as the stored JSON text, digit by digit. */
+  /** Its args as the stored JSON text, with exact digits. */
   readonly argsText: string;
-  /** Paths in the args whose integer JavaScript can't hold, with the stored digits. Almost always empty. */
+  /** Paths to integers in the args that JavaScript can't represent, with their stored digits. Almost always empty. */
   readonly unsafeNumbers: readonly { readonly path: string; readonly digits: string }[];
-  /** What its handler returned; null when there is nothing. */
+  /** What its handler returned; null when it returned nothing. */
   readonly output: Json;
   /** The failed attempts, oldest first; the first and the newest 99 are kept. */
   readonly errors: readonly AttemptError[];
-  /** What its latest run last told of its progress; null when nothing. */
+  /** The progress that its latest run last reported; null when there is none. */
   readonly progress: JobProgress | null;
-  /** Whether a cancel was asked for while it runs. */
+  /** Whether a cancel was requested while it runs. */
   readonly cancelRequested: boolean;
-  /** Whether its next run is made alone in a host process, because it may have killed a process. */
+  /** Whether its next run will be alone in a host process, because it may have killed a process. */
   readonly alone: boolean;
-  /** Whether it was enqueued with `uniqueByArgs`, or under a rule of its kind. */
+  /** Whether it was enqueued with `uniqueByArgs`, or under its kind's rule. */
   readonly unique: boolean;
 }

@@ -1,7 +1,7 @@
-/** A JSON value: what args, results and event data are made of. */
+/** A JSON value, the type of args, outputs and event data. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** What is taken as JSON: members of objects may be undefined, and are left out, as `JSON.stringify` does. */
+/** A value accepted as JSON. Object members may be undefined and are then omitted, as by `JSON.stringify`. */
 export type JsonInput =
   | null
   | boolean

@@ -9,61 +9,61 @@ import type { Log } from "./log.ts";
 import type { Service } from "./runtime.ts";
 import type { Upkeep } from "./upkeep.ts";
 
-/** The history of the tables that one part keeps in the schema of the jobs. */
+/** The migrations of the tables that one part keeps in the jobs' schema. */
 export interface PartMigrations {
-  /** The part's name, under which its steps are recorded; unique. `jobs` and `outbox` are taken. */
+  /** The part's unique name, under which its steps are recorded. `jobs` and `outbox` are reserved. */
   readonly part: string;
-  /** Its steps, oldest first. A published one is never changed. */
+  /** Its steps, oldest first. Never change a published step. */
   readonly steps: readonly MigrationStep[];
 }
 
-/** What one domain contributes. Every member is optional. */
+/** One domain's contribution to the composition. Every member is optional. */
 export interface Registrar {
-  /** Kinds of job. */
+  /** Its kinds of jobs. */
   readonly kinds?: readonly Kind[];
-  /** Work at fixed times. */
+  /** Its scheduled work. */
   readonly periodics?: readonly Periodic[];
-  /** The facts that it tells. No other registrar declares them. */
+  /** The event types that it publishes. No other registrar may declare them. */
   readonly eventTypes?: readonly EventType[];
-  /** The facts that it wants to be told, its own or others'. */
+  /** The events that it subscribes to, its own or others'. */
   readonly subscriptions?: readonly Subscription[];
-  /** Asked before retention deletes old events that have been fanned out. */
+  /** Called before retention deletes old events that have been fanned out. */
   readonly keepEvents?: EventKeeper;
-  /** What a person should look at of its own, asked with each `events.alerts()`. */
+  /** Its own alerts, added to every `events.alerts()`. */
   readonly alerts?: () => Promise<readonly Alert[]>;
-  /** What works beside the jobs in a process that is started, once the tables were checked. */
+  /** Services that work alongside the jobs in a started process. They start after the tables have been checked. */
   readonly services?: readonly Service[];
-  /** Tables of its own, made by `migrate()` after those of the jobs and the outbox, and checked by `start()`. */
+  /** Its own tables, created by `migrate()` after those of the jobs and the outbox, and checked by `start()`. */
   readonly migrations?: readonly PartMigrations[];
 }
 
 /**
- * The parts of the process that a registrar is made for, for handlers that are functions. They are handed over at
- * construction and work once the runtime is built: keep them, and use them in handlers.
+ * The parts of the process that a registrar can use, in handlers that are functions. They are passed at construction
+ * and work once the runtime is built: keep them, and use them in handlers.
  */
 export interface Parts {
   /**
-   * The database that the jobs are on: the way to tables of one's own. Throws at its use in a runtime in memory,
-   * which has none.
+   * The jobs' database, for access to your own tables. With a runtime in memory, which has no database, it throws when
+   * used.
    */
   readonly database: Database;
   /** The queue. */
   readonly jobs: Jobs;
-  /** Looks at the jobs and mends them. */
+  /** Inspects and repairs jobs. */
   readonly inspector: Inspector;
-  /** Every declared event type, by its name. */
+  /** Every declared event type, by name. */
   readonly eventTypes: () => ReadonlyMap<string, EventType>;
-  /** The queue table, by the queues' names. */
+  /** The queue table, by queue name. */
   readonly queues: () => ReadonlyMap<string, Queue>;
   /** The outbox. */
   readonly recorder: Recorder;
-  /** As of a handler's context, also outside of a job. It rejects where no host process can be started. */
+  /** Like `call` in a handler's context, but also outside of a job. It rejects where no host process can be started. */
   readonly call: JobContext["call"];
   /** The process's log. */
   readonly log: Log;
-  /** Records how upkeep goes, for `overview()` and alerts. Tasks are declared at construction. */
+  /** Records how upkeep is doing, for `overview()` and alerts. Declare tasks at construction. */
   readonly upkeep: Upkeep;
 }
 
-/** What one domain contributes, or a function that makes it out of the parts of the process. */
+/** One domain's contribution, or a function that makes it from the parts of the process. */
 export type RegistrarInput = Registrar | ((parts: Parts) => Registrar);

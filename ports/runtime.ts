@@ -3,14 +3,14 @@ import type { FinalState, JobId } from "./job.ts";
 import type { Jobs } from "./jobs.ts";
 import type { Json } from "./json.ts";
 
-/** What {@linkcode Runtime.wait} answers. */
+/** The result of {@linkcode Runtime.wait}. */
 export type WaitResult =
   | {
     readonly done: false;
     /**
-     * - `timeout`: the time is up, and the job has not ended
-     * - `gone`: there is no such job: it was purged, its transaction was rolled back, or there never was one
-     * - `stopped`: the runtime stops
+     * - `timeout`: `maxMs` passed, and the job has not ended
+     * - `gone`: the job doesn't exist: it was purged, its transaction was rolled back, or it never existed
+     * - `stopped`: the runtime is stopping
      */
     readonly reason: "timeout" | "gone" | "stopped";
   }
@@ -18,51 +18,56 @@ export type WaitResult =
     readonly done: true;
     /** How the job ended. */
     readonly state: FinalState;
-    /** What its handler returned; null when there is nothing. */
+    /** What its handler returned; null when it returned nothing. */
     readonly output: Json;
     /** The last error's message; null when there is none. */
     readonly error: string | null;
   };
 
-/** How a wait may end early. */
+/** Options for ending a wait early. */
 export interface WaitOptions {
-  /** Ends the wait when it aborts, which rejects with its reason. */
+  /** Ends the wait when it aborts; the promise rejects with its reason. */
   readonly signal?: AbortSignal;
 }
 
-/** Enqueues, inspects and, once started, works. */
+/** Enqueues and inspects jobs and, once started, works them. */
 export interface Runtime extends Jobs, Inspector, AsyncDisposable {
   /**
-   * Resolves with the final state of a job, or with the reason why there is none: after `maxMs`, at a stop, or once it is
-   * certain that the job is gone. That is so at once, unless transactions are open of which one may be the job's own: then
-   * when all of these have ended. Any number of waits may be under way; those on one job share a waiter.
+   * Resolves with a job's final state. Otherwise resolves with the reason: `maxMs` passed, the runtime stopped, or the
+   * job is certain to be gone. A missing job is known to be gone at once, unless open transactions might still bring
+   * it: then once all of them have ended. Any number of waits may be in progress; those for the same job share a
+   * waiter.
    *
-   * @throws {InvalidOptionError} the id is no text, `maxMs` is below 0 or no number, or the signal is none.
+   * @throws {InvalidOptionError} if the id is not a string, `maxMs` is negative or not a number, or the signal is not
+   * an `AbortSignal`.
    */
   wait(id: JobId, maxMs: number, options?: WaitOptions): Promise<WaitResult>;
 
   /**
-   * Starts to work. It checks the schema's version and that every handler module loads, and migrates nothing.
+   * Starts working jobs. Checks the schema's version and that every handler module loads; it migrates nothing.
    *
-   * @throws {CompositionError} a handler module does not load; all that do not are listed.
-   * @throws {SchemaVersionError} the schema is not the one that this program needs.
-   * @throws {RuntimeStateError} it was stopped; a runtime starts once.
+   * @throws {CompositionError} if a handler module does not load; lists all that don't.
+   * @throws {SchemaVersionError} if the schema is not the one that this program needs.
+   * @throws {RuntimeStateError} if it was stopped; a runtime starts only once.
    */
   start(): Promise<void>;
 
   /**
-   * Claims no more, waits up to the grace for running jobs, then aborts them; what did not end is back in line at
-   * once without having spent an attempt. Idempotent, and safe before `start()`.
+   * Stops claiming, waits up to the grace for running jobs, then aborts them; jobs that did not end go back in line
+   * immediately without spending an attempt. Idempotent, and safe before `start()`.
    */
   stop(): Promise<void>;
 }
 
-/** A part that works beside the jobs in a started runtime: begun before any of them is claimed, ended before the last ends. */
+/**
+ * A component that works alongside the jobs in a started runtime. It starts before the first job is claimed and stops
+ * before the last job ends.
+ */
 export interface Service {
-  /** Checks that it can work. Throws when it can't; then the runtime does not start. */
+  /** Checks that it can work. If it throws, the runtime does not start. */
   open(): Promise<void>;
-  /** Begins. When it throws the runtime does not start, and `start()` may be called again. */
+  /** Starts. If it throws, the runtime does not start, and `start()` may be called again. */
   start(): Promise<void>;
-  /** Ends what it does. Idempotent, and safe before `start()`. */
+  /** Stops. Idempotent, and safe before `start()`. */
   stop(): Promise<void>;
 }

@@ -6,77 +6,81 @@ import type { Tx } from "./tx.ts";
 import type { StoredUpkeep, UpkeepReport } from "./upkeep.ts";
 
 /**
- * Where jobs are kept: the seam between the runtime and a database. An author of an adapter implements this one
- * interface, hands it to the runtime, and runs the conformance suite. It may grow with a minor version.
+ * Where jobs are stored: the interface between the runtime and a database. To write an adapter, implement this one
+ * interface, pass it to the runtime, and run the conformance suite. It may grow with a minor version.
  *
- * Every time in it is the store's own clock. Every method that changes a run is fenced by (id, run): a run that is no
- * longer the job's changes nothing.
+ * Every time in it is by the store's own clock. Every method that changes a run is fenced by (id, run): a run that no
+ * longer owns the job changes nothing.
  */
 export interface Store {
-  /** How a handler's own transaction completes its job; null where handlers have no transaction with the store. */
+  /** How a handler's own transaction completes its job; null when handlers can't share a transaction with the store. */
   readonly completion: Completion | null;
 
-  /** Checks that the store can be used: reachable, schema at the needed version, enough connections. */
+  /**
+   * Checks that the store is usable: it is reachable, its schema has the needed version, and there are enough
+   * connections.
+   */
   open(): Promise<void>;
 
-  /** Ends all connections. Idempotent. */
+  /** Closes all connections. Idempotent. */
   close(): Promise<void>;
 
   /**
-   * Writes jobs, all or none, and returns an id for each, in order. With a transaction it is written through it. A
-   * unique job whose key is held yields the holder's id, whose row is locked until the transaction ends, unless it has
-   * ended: what was judged stays true. The runtime signals what is ready after a call without
-   * transaction; with one the store does it itself, at the commit.
+   * Writes jobs, all or none, and returns an id for each, in order. If a transaction is given, writes through it. A
+   * unique job whose key is held yields the holder's id. Unless the holder has ended, its row stays locked until the
+   * transaction ends, so that what was decided stays true. After a call without a transaction, the runtime signals what
+   * is ready; with one, the store signals it at the commit.
    *
-   * @throws {RefusedValueError} the database refused a value; nothing was stored.
+   * @throws {RefusedValueError} if the database refused a value; nothing was stored.
    */
   insert(jobs: readonly NewJob[], tx?: Tx): Promise<Inserted[]>;
 
   /**
    * Writes jobs that are due now and have no unique key, all or none, and signals at their commit that their queues are
-   * ready: a trip less on the way to the handler than to signal afterwards. A store that knows that nobody needs to be woken
+   * ready. This saves a round trip compared with signalling afterwards. A store that knows that nobody needs waking
    * need not signal.
    *
-   * @throws {RefusedValueError} the database refused a value; nothing was stored.
+   * @throws {RefusedValueError} if the database refused a value; nothing was stored.
    */
   insertAndSignal(jobs: readonly NewJob[]): Promise<Inserted[]>;
 
   /**
-   * Calls one job off; through the transaction when there is one. For a running job the runtime signals the cancel
-   * after a call without transaction; with one the store does it itself, at the commit.
+   * Cancels one job, through the transaction if one is given. For a running job, the runtime signals the cancel after a
+   * call without a transaction; with one, the store signals it at the commit.
    */
   cancel(id: JobId, tx?: Tx): Promise<CancelResult>;
 
   /**
-   * Takes due jobs of a queue for `owner`, first priority first, oldest first, and raises their run and attempt. The
-   * first `free` of them count as started with the claim, but not those that run alone, which may have to wait: they and
-   * the others must be told to {@linkcode Store.started} first.
+   * Claims due jobs of a queue for `owner`, by priority and then oldest first, and increments their run and attempt.
+   * The first `free` of them count as started by the claim, except those that run alone, which may have to wait: for
+   * these and for all others the runtime calls {@linkcode Store.started} before they start.
    */
   claim(request: ClaimRequest): Promise<Claimed[]>;
 
   /**
-   * Why jobs of a queue can't be claimed by themselves, so that claims are made around them, as one fault: another object after
-   * each refusal; null when there are none. The store tries each again after pauses, and names it in the log. Absent: none is
+   * Why some jobs of a queue can't be claimed and are therefore skipped, as one error: a new object after each refusal;
+   * null when there are none. The store retries each of them after pauses and names it in the log. If absent, no job is
    * ever refused.
    */
   claimFault?(queue: string): Error | null;
 
   /**
-   * In how many ms the next job of a queue falls due that is not due yet; null when there is none. Sooner when the store
+   * The time in ms until the queue's next job falls due that is not due yet; null when there is none. Less if the store
    * wants the queue to be claimed from sooner.
    */
   nextDue(queue: string): Promise<number | null>;
 
   /**
-   * Records that claimed jobs start now, before their handlers do: only such a job pays when the process dies.
+   * Records that claimed jobs start now, before their handlers do: only a started job spends an attempt if the process
+   * dies.
    *
-   * @throws {OffTheRecordError} the process was taken for dead, or has left.
+   * @throws {OffTheRecordError} if the process was taken for dead, or has left.
    */
   started(owner: string, runs: readonly RunRef[]): Promise<void>;
 
   /**
-   * Ends runs: to a final state, or back in line. Tells what became of each, in order. Where the store refuses one of
-   * them it may refuse the whole call: then the runtime sends the others without it.
+   * Ends runs: moves their jobs to a final state, or back in line. Returns each result, in order. If the store refuses
+   * one settlement, it may refuse the whole call; the runtime then sends the others without it.
    */
   settle(owner: string, settlements: readonly Settlement[]): Promise<Settled[]>;
 
@@ -84,142 +88,152 @@ export interface Store {
   progress(entries: readonly ProgressEntry[]): Promise<void>;
 
   /**
-   * Records this process, under an id of its own that is never used again.
+   * Registers this process, under its own id, which is never reused.
    *
-   * @throws {ProtocolTooOldError} a newer program requires a higher protocol.
-   * @throws {SchemaVersionError} a newer program requires that more steps of a part are known.
+   * @throws {ProtocolTooOldError} if a newer program requires a higher protocol.
+   * @throws {SchemaVersionError} if a newer program requires that more steps of a part are known.
    */
   register(owner: Owner): Promise<void>;
 
-  /** Records what this process declares, for whoever enqueues beside the runtime: SQL, another language. */
+  /** Records what this process declares, for callers that enqueue without the runtime: from SQL or another language. */
   declare(declared: Declared): Promise<void>;
 
   /**
-   * Stores of each kind what the newest of the processes on the record that declare it says of it; returns the names of the
-   * kinds that were stored otherwise. What none of them declares stays as it is.
+   * Stores each kind as the newest registered process that declares it describes it, and returns the names of the kinds
+   * that changed. Kinds that no registered process declares are left as they are.
    */
   renewKinds(): Promise<string[]>;
 
-  /** From now on, and over restarts, no process claims from this queue. What was claimed is not touched. */
+  /** Pauses a queue: from now on, and across restarts, no process claims from it. Claimed jobs are not touched. */
   pauseQueue(queue: string): Promise<void>;
 
-  /** From now on it is claimed from again. */
+  /** Resumes a queue: from now on it can be claimed from again. */
   resumeQueue(queue: string): Promise<void>;
 
-  /** Takes this process off the record. Its jobs must have been settled. */
+  /** Unregisters this process. Its jobs must have been settled. */
   unregister(owner: string): Promise<void>;
 
-  /** Renews this process's heartbeat and reads everyone's. */
+  /** Renews this process's heartbeat and reads those of all processes. */
   beat(owner: string): Promise<Beat>;
 
-  /** Reads what is requested of a process: signals are hints, and not everybody who sends one may request anything. */
+  /**
+   * Reads the requests to a process. Signals are only hints, and not everyone who can send one is allowed to make a
+   * request.
+   */
   requests(owner: string): Promise<Requests>;
 
   /**
-   * Puts back the jobs of a process whose heartbeat still has the value `beat`, and then forgets the process.
-   * What was started has spent its attempt; what was only claimed is free. Of many it may put back some and ask to be
-   * called again; once it has put back one, the process gets no more jobs and starts none, and a heartbeat says so.
+   * Puts back the jobs of a process whose heartbeat still has the value `beat`, and then unregisters the process.
+   * Started jobs have spent their attempt; jobs only claimed have not. With many jobs, it may put back some and ask to
+   * be called again. Once it has put back one job, the process gets and starts no more jobs, and its heartbeat reports
+   * this.
    */
   rescue(owner: string, beat: string, error: RescueError): Promise<Rescued>;
 
-  /** Takes or renews the lease of the leader. At most one process holds it at any time of the store's clock. */
+  /** Takes or renews the leader's lease. At most one process holds it at any time, by the store's clock. */
   lead(owner: string, leaseMs: number): Promise<boolean>;
 
-  /** Gives the lease up, if this process holds it. */
+  /** Gives up the lease, if this process holds it. */
   resign(owner: string): Promise<void>;
 
   /**
-   * What is stored of periodics, all or those that are named, by name. It makes none. With `runs: false` their runs are
-   * left out.
+   * Returns the stored periodics, all or those named, by name. It creates none. With `runs: false`, their runs are left
+   * out.
    */
   periodics(names?: readonly string[], options?: { readonly runs?: boolean }): Promise<StoredPeriodics>;
 
-  /** What the processes on the record declare, the newest declaration first; of processes that declare the same, one. */
+  /**
+   * Returns what registered processes declare, the newest declaration first. Processes that declare the same share one
+   * entry.
+   */
   declaredPeriodics(): Promise<PeriodicDeclaration[]>;
 
   /**
-   * Stores what periodics are, each if it still is of the version that was read, and returns the names of those that were
-   * stored. It waits for nobody who holds one of them.
+   * Stores each planned periodic if it still has the version that was read, and returns the names of those stored.
+   * Never waits for locks on them.
    */
   planPeriodics(plans: readonly PeriodicPlan[]): Promise<string[]>;
 
-  /** The periodics whose next tick has come, those of the earliest first, without their runs. */
+  /** Returns the periodics whose next tick has come, earliest tick first, without their runs. */
   duePeriodics(request: DueRequest): Promise<DuePeriodics>;
 
   /**
-   * Takes ticks and enqueues their jobs, of each periodic both or neither, all or none: if it still is of the version that
-   * was read and no run of it runs, or waits to do so at once. A run that waits for a later attempt is superseded: it ends
-   * cancelled. Tells which were taken. It waits for nobody who holds one of them.
+   * Takes ticks and enqueues their jobs, both or neither for each periodic, and all or none overall. It takes a tick
+   * only if the periodic still has the version that was read and no run of it is running or due. A run waiting for a
+   * later attempt is superseded: it ends cancelled. Returns the ticks taken. Never waits for locks on the periodics.
    */
   takeTicks(ticks: readonly PeriodicTick[]): Promise<TakenTick[]>;
 
   /**
-   * Enqueues one run of a periodic beside its schedule, or returns the id of the one that runs or is due. One that waits
-   * for a later attempt is superseded.
+   * Enqueues one run of a periodic outside its schedule, or returns the id of the run that is running or due. A run
+   * waiting for a later attempt is superseded.
    */
   runPeriodic(name: string, job: PeriodicJob): Promise<JobId>;
 
-  /** From now on a periodic has no ticks. */
+  /** Pauses a periodic: from now on it has no ticks. */
   pausePeriodic(name: string): Promise<void>;
 
   /**
-   * From now on it has ticks again, the next one at an instant, if it still is of the version that was read. False when it
-   * is not.
+   * Resumes a periodic: from now on it has ticks, the next one at `nextTickMs`. Returns false, and changes nothing, if
+   * it no longer has the version that was read.
    */
   resumePeriodic(name: string, version: string, nextTickMs: number | null): Promise<boolean>;
 
   /**
-   * Deletes at most `limit` ended jobs that are older than their retention, with their unique keys; zero says that no more can
-   * be deleted now. Those that can't be hold up no other, and are told of by an error once all others are deleted, each time
-   * until they are gone.
+   * Deletes at most `limit` ended jobs that are past their retention, with their unique keys; returning zero means that
+   * no more can be deleted now. Jobs that can't be deleted don't block others: they are reported by an error after all
+   * others have been deleted, and again each time until they are gone.
    */
   purge(request: Purge): Promise<number>;
 
   /**
-   * Where jobs of these kinds lie aside: the next claims that name the kind find all of them. Asked at the start and with
-   * every heartbeat, in case the signal was lost.
+   * Finds jobs of these kinds that were put aside. The next claims that name the kind then find all of them. The
+   * runtime asks at start and with every heartbeat, in case the signal was lost.
    */
   findAside(kinds: readonly string[]): Promise<Aside[]>;
 
   /**
-   * Records how upkeep tasks go. A failure adds to those that are stored, a success before it ends them. It waits for no
-   * lock: what somebody holds is left out.
+   * Records the results of upkeep tasks. A failure adds to the stored ones; a success before it ends those. Never waits
+   * for locks: locked records are skipped.
    */
   reportUpkeep(reports: readonly UpkeepReport[]): Promise<void>;
 
-  /** What is stored of upkeep tasks. What a process reported that is gone, or silent for 5 minutes, is left out. */
+  /**
+   * Returns the stored records of upkeep tasks, excluding those from processes that are gone or have been silent for 5
+   * minutes.
+   */
   upkeep(): Promise<StoredUpkeep>;
 
-  /** Queues, by name, in which due jobs wait, that no process on the record works, and that are not paused. */
+  /** Returns the queues, by name, that have waiting due jobs, are not paused, and that no registered process works. */
   unworked(): Promise<string[]>;
 
-  /** Counts what has not ended, without a look at what has. The filter is checked already. */
+  /** Counts jobs that have not ended, without reading those that have. The filter is already validated. */
   depth(filter: DepthFilter): Promise<Depth>;
 
-  /** Counts and ages, over all kinds or one. */
+  /** Returns counts and ages, over all kinds or one. */
   counts(kind?: string): Promise<Counts>;
 
-  /** Jobs, newest first. The filter is checked already. */
+  /** Lists jobs, newest first. The filter is already validated. */
   list(filter: JobFilter & { readonly limit: number }): Promise<JobSummary[]>;
 
-  /** One job whole; null when there is none. */
+  /** Returns a job in full; null when there is none. */
   get(id: JobId): Promise<JobDetail | null>;
 
-  /** Puts a job back in line. Returns its queue. Throws as {@linkcode Inspector.retry} says. */
+  /** Puts a job back in line and returns its queue. Throws as described for {@linkcode Inspector.retry}. */
   retry(id: JobId): Promise<string>;
 
   /**
-   * Makes jobs that wait due now, but for those that were put aside, that somebody holds or whose change the store refuses.
-   * Returns the queue of each that it changed.
+   * Makes waiting jobs due now, except jobs that were put aside, are locked, or that the store refuses to change.
+   * Returns the queue of each changed job.
    */
   bringForward(ids: readonly JobId[]): Promise<string[]>;
 
-  /** Which of these jobs have ended, and which are not there, all at one moment. */
+  /** Returns which of these jobs have ended, and which are missing, all as of one moment. */
   finals(ids: readonly JobId[]): Promise<Finals>;
 
   /**
-   * Sends messages to every process on this store, this one included. May be lost. A store that knows that somebody is
-   * claiming from a queue without a pause need not tell that it is ready.
+   * Sends messages to every process on this store, including this one. They may be lost. A store that knows that a
+   * process is claiming from a queue without pause need not signal that the queue is ready.
    */
   signal(messages: readonly Signal[]): Promise<void>;
 
@@ -227,15 +241,18 @@ export interface Store {
   subscribe(observer: SignalObserver): Promise<SignalSubscription>;
 }
 
-/** The texts of statements that are run through a handler's own `Tx`: one completes a job. */
+/** The texts of statements to run through a handler's own `Tx`. They complete a job. */
 export interface Completion {
-  /** Its placeholders are $1 the id, $2 the run, $3 the output as JSON text or null. A row means it took effect. */
+  /**
+   * Completes a job. Its placeholders are $1 the id, $2 the run, $3 the output as JSON text or null. A returned row
+   * means it took effect.
+   */
   readonly text: string;
-  /** One that names the transaction which is open, in its column `id`; another one, or none, has another name. */
+  /** Names the open transaction in its column `id`. Another transaction, or none, has a different name. */
   readonly transaction: string;
 }
 
-/** A job to be written. All is checked already. */
+/** A job to write. Already validated. */
 export interface NewJob {
   /** A declared kind. */
   readonly kind: string;
@@ -247,42 +264,45 @@ export interface NewJob {
   readonly priority: number;
   /** At least 1. */
   readonly maxAttempts: number;
-  /** Not before this instant, ISO 8601; null is now. */
+  /** The earliest time to run, ISO 8601; null is now. */
   readonly runAt: string | null;
-  /** Whether kind and args are a unique key, where nobody has declared a rule for the kind. */
+  /** Whether kind and args form a unique key, if no rule has been declared for the kind. */
   readonly unique: boolean;
-  /** What this program declares of the kind's twins. What was {@linkcode Store.declare | declared} last holds instead. */
+  /**
+   * This program's unique rule for the kind. A rule that was {@linkcode Store.declare | declared} more recently takes
+   * precedence.
+   */
   readonly rule?: KeyRule;
 }
 
-/** A job that was written, or the one that holds its unique key. */
+/** A job that was written, or the existing job that holds its unique key. */
 export interface Inserted {
   /** The id. */
   readonly id: JobId;
-  /** Whether it was found, not made. */
+  /** Whether the job already existed. */
   readonly existed: boolean;
 }
 
-/** What is to be claimed. */
+/** What to claim. */
 export interface ClaimRequest {
-  /** The process that claims. */
+  /** The claiming process. */
   readonly owner: string;
-  /** From this queue. */
+  /** The queue to claim from. */
   readonly queue: string;
-  /** At most this many. */
+  /** At most this many jobs. */
   readonly limit: number;
-  /** The first so many start at once, those that run alone excepted. */
+  /** This many, counted from the first, start at once, except those that run alone. */
   readonly free: number;
   /**
-   * Jobs of this kind that were put aside are claimed too, by their priority among the others and first of theirs, in the
-   * order in which they were put aside. Default none are.
+   * Also claim jobs of this kind that were put aside: by priority among the others, and within a priority first, in the
+   * order in which they were put aside. Default: none.
    */
   readonly aside?: string;
 }
 
-/** Jobs that were put aside, because no process that claimed them declares their kind. */
+/** Jobs that were put aside because the processes that claimed them don't declare their kind. */
 export interface Aside {
-  /** In which queue they are. */
+  /** Their queue. */
   readonly queue: string;
   /** Their kind. */
   readonly kind: string;
@@ -294,11 +314,11 @@ export interface Claimed {
   readonly id: JobId;
   /** The number of this claim. */
   readonly run: number;
-  /** The kind, perhaps one that this process does not declare. */
+  /** The kind, possibly one that this process doesn't declare. */
   readonly kind: string;
-  /** Which try this is. */
+  /** The attempt's number. */
   readonly attempt: number;
-  /** How many there are. */
+  /** How many attempts the job has. */
   readonly maxAttempts: number;
   /** The args as JSON text. */
   readonly args: string;
@@ -306,7 +326,7 @@ export interface Claimed {
   readonly alone: boolean;
 }
 
-/** Names one run of one job. */
+/** Identifies one run of one job. */
 export interface RunRef {
   /** The job. */
   readonly id: JobId;
@@ -314,10 +334,10 @@ export interface RunRef {
   readonly run: number;
 }
 
-/** The end of one run. The attempt was counted by the claim. */
+/** The end of one run. The claim already counted the attempt. */
 export type Settlement =
   | RunRef & {
-    /** To a final state. A cancel that was asked for makes it `cancelled`, whatever is said here. */
+    /** The final state. If a cancel was requested, the job becomes `cancelled` instead. */
     readonly to: FinalState;
     /** The output as JSON text. */
     readonly output: string | null;
@@ -326,41 +346,41 @@ export type Settlement =
   }
   | RunRef & {
     /**
-     * Back in line, or aside until a claim names its kind or a person puts it back; if a cancel was asked for, to
-     * `cancelled`.
+     * Back in line, or aside until a claim names its kind or a person puts it back. If a cancel was requested, the job
+     * becomes `cancelled` instead.
      */
     readonly to: "retry" | "snooze" | "release" | "put aside";
-    /** In how many ms it is due; 0 when it is put aside. */
+    /** The delay in ms until it is due; 0 when it is put aside. */
     readonly delayMs: number;
-    /** The error of this attempt, of a retry. */
+    /** The error of this attempt, for a retry. */
     readonly error: SettledError | null;
-    /** Whether its next run is made alone. */
+    /** Whether its next run must be alone. */
     readonly alone: boolean;
   };
 
-/** The error of an attempt as it is stored; the store adds the attempt's number and the time. */
+/** An attempt's error to store. The store adds the attempt's number and the time. */
 export interface SettledError {
-  /** What sort of failure. */
+  /** The class of failure. */
   readonly class: FailureClass;
-  /** The message, cut already. */
+  /** The message, already cut to length. */
   readonly message: string;
-  /** The stack, cut already. */
+  /** The stack, already cut to length. */
   readonly stack?: string;
 }
 
-/** The error of a periodic's run that waited for a later attempt when the next run began. */
+/** The error of a periodic's run that was waiting for a later attempt when the next run began. */
 export const SUPERSEDED: SettledError = {
   class: "superseded",
   message: "The next run of the periodic began while this one waited for another attempt",
 };
 
 /**
- * What became of a settlement: the state that the job is in now; `fenced` when the run is no longer the job's, so that
- * nothing was changed; `locked` when another transaction holds the row: come back for it.
+ * The result of a settlement: the job's state now; `fenced` when the run no longer owns the job, so nothing was
+ * changed; `locked` when another transaction holds the row: try again later.
  */
 export type Settled = JobState | "fenced" | "locked";
 
-/** How far a run is. */
+/** The progress of a run. */
 export interface ProgressEntry extends RunRef {
   /** From 0 to 1. */
   readonly done: number;
@@ -368,91 +388,91 @@ export interface ProgressEntry extends RunRef {
   readonly note: string | null;
 }
 
-/** One process. */
+/** A process. */
 export interface Owner {
   /** A random UUID, new at every start. */
   readonly id: string;
-  /** For people: host and process id. */
+  /** A name for people: host and process id. */
   readonly name: string;
   /** The queues that it works. */
   readonly queues: readonly string[];
-  /** The protocol that it speaks. Default that of this program. */
+  /** The protocol that it speaks. Default: this program's. */
   readonly protocol?: number;
-  /** The parts whose tables it works on, and the version that it knows of each. Default none. */
+  /** The parts whose tables it uses, and the version that it knows of each. Default none. */
   readonly parts?: Readonly<Record<string, number>>;
   /** The periodics that it declares. Default none. */
   readonly periodics?: readonly DeclaredPeriodic[];
-  /** The kinds that it declares, but for those of periodics. Default none. */
+  /** The kinds that it declares, except those of periodics. Default none. */
   readonly kinds?: readonly DeclaredKind[];
 }
 
-/** What a process declares, as far as it concerns who enqueues. */
+/** What a process declares that is relevant for enqueuing. */
 export interface Declared {
-  /** Its kinds, but for those of periodics. */
+  /** Its kinds, except those of periodics. */
   readonly kinds: readonly DeclaredKind[];
   /** Its queues. */
   readonly queues: readonly string[];
 }
 
-/** A kind, as far as it concerns who enqueues. */
+/** A kind's declaration, as far as enqueuing needs it. */
 export interface DeclaredKind {
   /** Its name. */
   readonly name: string;
   /** The queue of its jobs. */
   readonly queue: string;
-  /** How many tries they have. */
+  /** How many attempts they have. */
   readonly maxAttempts: number;
-  /** What it declares of twins. Absent is nothing. */
+  /** Its unique rule. Absent means none. */
   readonly rule?: KeyRule;
 }
 
-/** A queue that is paused. */
+/** A paused queue. */
 export interface PausedQueue {
   /** Its name. */
   readonly queue: string;
-  /** Since when, ISO 8601. */
+  /** When it was paused, ISO 8601. */
   readonly pausedAt: string;
 }
 
-/** What is requested of a process. */
+/** Requests to a process. */
 export interface Requests {
-  /** Its running jobs that are to be cancelled. */
+  /** Its running jobs to cancel. */
   readonly cancelRequested: readonly JobId[];
-  /** The queues that are paused, all of them. */
+  /** All paused queues. */
   readonly pausedQueues: readonly string[];
 }
 
-/** The answer to a heartbeat, with what is requested in case a signal was lost. */
+/** The answer to a heartbeat. It includes the requests, in case a signal was lost. */
 export interface Beat extends Requests {
-  /** False when this process was rescued meanwhile: it must start no more jobs and register anew. */
+  /** False when this process was rescued in the meantime: it must start no more jobs and register again. */
   readonly alive: boolean;
-  /** What is required of programs and this one lacks, for people: it gets no more jobs. Otherwise null. */
+  /** What other programs require that this one lacks, for people: it gets no more jobs. Otherwise null. */
   readonly outdatedBy: string | null;
   /** The store's clock, ms since the epoch. */
   readonly nowMs: number;
-  /** Every process with the value of its last heartbeat, which changes at each. */
+  /** Every process with the value of its last heartbeat, which changes with each heartbeat. */
   readonly owners: readonly { readonly id: string; readonly beat: string }[];
 }
 
-/** What is recorded with a started job whose process died. */
+/** The error recorded for a started job whose process died. */
 export interface RescueError {
-  /** For people. */
+  /** The message, for people. */
   readonly message: string;
 }
 
-/** What a rescue did. */
+/** The result of a rescue. */
 export interface Rescued {
-  /** Back in line with an attempt spent. */
+  /** Jobs back in line, with an attempt spent. */
   readonly retried: readonly JobId[];
-  /** Ended: it was the last attempt. */
+  /** Jobs discarded: it was their last attempt. */
   readonly discarded: readonly JobId[];
-  /** Back in line for free: claimed, not started. */
+  /** Jobs back in line without spending an attempt: claimed, not started. */
   readonly released: readonly JobId[];
-  /** Ended, for a cancel had been asked for. */
+  /** Jobs cancelled, because a cancel had been requested. */
   readonly cancelled: readonly JobId[];
-  /** What the store refused to put back; left as it was, and nothing else waited for it. Absent is none. */
+  /** Jobs that the store refused to put back. They are unchanged and held up nothing else. Absent means none. */
   readonly refused?: readonly RefusedJob[];
-  /** Whether all is done and the process forgotten; otherwise come back. */
+  /** Whether everything is done and the process unregistered; otherwise call again. */
   readonly complete: boolean;
   /** The queues that have jobs again. */
   readonly queues: readonly string[];
@@ -462,9 +482,9 @@ export interface Rescued {
 export interface RefusedJob {
   /** The job. */
   readonly id: JobId;
-  /** What the store said. */
+  /** The store's error message. */
   readonly error: string;
-  /** Its SQLSTATE, where it has one. */
+  /** Its SQLSTATE, if it has one. */
   readonly sqlState: string | null;
 }
 
@@ -473,7 +493,7 @@ export type PeriodicSchedule =
   | { readonly every: number }
   | { readonly cron: string; readonly timezone: string };
 
-/** What a tick enqueues. All is checked already. */
+/** What a tick enqueues. Already validated. */
 export type PeriodicJob = Pick<NewJob, "kind" | "queue" | "priority" | "maxAttempts" | "args">;
 
 /** A schedule and what its ticks enqueue. */
@@ -492,59 +512,61 @@ export interface DeclaredPeriodic extends PeriodicSpec {
   readonly runAtStart: boolean;
 }
 
-/** What one process declares, or several alike. */
+/** The periodics that one process declares, or several processes declare identically. */
 export interface PeriodicDeclaration {
-  /** When the newest of them went on the record, whole ms since the epoch. */
+  /** When the newest of those processes registered, whole ms since the epoch. */
   readonly atMs: number;
   /** Its periodics. */
   readonly periodics: readonly DeclaredPeriodic[];
 }
 
-/** What is stored of a periodic. Instants are ms since the epoch: anything that somebody wrote, infinities too. */
+/**
+ * A stored periodic. Instants are ms since the epoch; they may be any value that someone wrote, including infinities.
+ */
 export interface PeriodicRow {
   /** Its name. */
   readonly name: string;
-  /** Another one after each change. */
+  /** Changes with every change of the periodic. */
   readonly version: string;
-  /** Null where it was never declared to a program that stores it. */
+  /** The schedule and job; null if it was never declared to a program that stores it. */
   readonly spec: PeriodicSpec | null;
-  /** When this was declared last; null where there is no spec. */
+  /** When the spec was last declared; null if there is none. */
   readonly declaredMs: number | null;
-  /** Since when no process declares it; null while one does. */
+  /** When it stopped being declared by any process; null while one declares it. */
   readonly undeclaredMs: number | null;
-  /** Since when it is paused; null when it is not. */
+  /** When it was paused; null when it is not paused. */
   readonly pausedMs: number | null;
   /** Its next tick; null when it has none. */
   readonly nextTickMs: number | null;
   /** The last tick taken; null before the first. */
   readonly lastTickMs: number | null;
-  /** Since when its ticks count. */
+  /** The time from which its ticks count. */
   readonly sinceMs: number;
-  /** The job that waits or runs. */
+  /** The job that is waiting or running. */
   readonly currentJobId: JobId | null;
   /** The runs that ended, newest first, at most 20. */
   readonly runs: readonly PeriodicRun[];
 }
 
-/** What is stored of periodics. */
+/** The stored periodics. */
 export interface StoredPeriodics {
   /** The store's clock, ms since the epoch. */
   readonly nowMs: number;
-  /** Those that are stored. */
+  /** Their rows. */
   readonly rows: readonly PeriodicRow[];
 }
 
-/** What a periodic is to be. */
+/** A planned change of a periodic. */
 export interface PeriodicPlan {
   /** Its name. */
   readonly name: string;
-  /** The version that was read; null makes it, if it is not there. */
+  /** The version that was read; null creates the periodic, unless it exists. */
   readonly version: string | null;
-  /** When it ticks and what that enqueues. */
+  /** Its schedule and what its ticks enqueue. */
   readonly spec: PeriodicSpec;
-  /** When this was declared, whole ms since the epoch. */
+  /** When the spec was declared, whole ms since the epoch. */
   readonly declaredMs: number;
-  /** False notes that no process declares it any more. */
+  /** False records that no process declares it any more. */
   readonly isDeclared: boolean;
   /** Its next tick, whole ms since the epoch; null when it has none. */
   readonly nextTickMs: number | null;
@@ -552,29 +574,29 @@ export interface PeriodicPlan {
   readonly countsAnew: boolean;
 }
 
-/** A place in the order of next ticks. */
+/** A position in the order of next ticks. */
 export interface TickPlace {
   /** A next tick, ms since the epoch. */
   readonly tickMs: number;
-  /** A periodic's name; empty lies before all others of that tick. */
+  /** A periodic's name; empty sorts before all others with that tick. */
   readonly name: string;
 }
 
-/** Which of those that are due are read. */
+/** Which due periodics to read. */
 export interface DueRequest {
-  /** Only those behind this place; null reads from the beginning. */
+  /** Only those after this position; null reads from the beginning. */
   readonly after: TickPlace | null;
-  /** At most so many. */
+  /** At most this many. */
   readonly limit: number;
 }
 
-/** The periodics that are due. */
+/** The due periodics. */
 export interface DuePeriodics extends StoredPeriodics {
-  /** The earliest tick that is still to come, ms since the epoch; null when there is none. */
+  /** The earliest tick in the future, ms since the epoch; null when there is none. */
   readonly comingMs: number | null;
 }
 
-/** A tick to be taken. */
+/** A tick to take. */
 export interface PeriodicTick {
   /** The periodic. */
   readonly name: string;
@@ -596,19 +618,19 @@ export interface TakenTick {
   readonly queue: string;
 }
 
-/** What retention deletes. */
+/** The retention and limit of one purge. */
 export interface Purge {
-  /** Completed jobs older than this, in ms. */
+  /** Deletes completed jobs older than this, in ms. */
   readonly completedMs: number;
-  /** Discarded and cancelled ones older than this, in ms. */
+  /** Deletes discarded and cancelled jobs older than this, in ms. */
   readonly othersMs: number;
-  /** At most so many rows. */
+  /** At most this many rows. */
   readonly limit: number;
 }
 
-/** What {@linkcode Store.counts} counts. */
+/** The result of {@linkcode Store.counts}. */
 export interface Counts {
-  /** Jobs per kind and state; what is 0 may be left out. */
+  /** Jobs per kind and state; zero counts may be left out. */
   readonly states: readonly { readonly kind: string; readonly state: JobState; readonly count: number }[];
   /** The age of the oldest due job per queue and priority, in ms. */
   readonly waiting: readonly {
@@ -620,7 +642,7 @@ export interface Counts {
   readonly undeclared: number;
   /** The size of the tables and indexes, in bytes. */
   readonly bytes: number;
-  /** The queues that are paused, by name. */
+  /** The paused queues, by name. */
   readonly paused: readonly PausedQueue[];
 }
 
@@ -636,29 +658,30 @@ export interface Final {
   readonly error: string | null;
 }
 
-/** Which of some jobs have ended, and which are not there. The others wait or run. */
+/** Which of the requested jobs have ended, and which are missing. The others are waiting or running. */
 export interface Finals {
-  /** Those that have ended. */
+  /** Jobs that have ended. */
   readonly ended: readonly Final[];
-  /** Those that are not there. */
+  /** Jobs that are missing. */
   readonly missing: readonly Missing[];
 }
 
 /**
- * A job that is not there. A transaction that is open may still bring it. Transactions are numbered: each one that was open
- * at this look has a number below `next`, and none below `oldest` can bring a job any more: it has ended, or writes no jobs. So a
- * job is gone when it is missing at a look whose `oldest` has reached the `next` of an earlier look, or of the same.
+ * A job that is missing. An open transaction may still bring it. Transactions are numbered. Every transaction open at
+ * the time of this query has a number below `next`. None below `oldest` can bring a job any more: it has ended, or
+ * writes no jobs. So a job is gone when a query finds it missing with an `oldest` that has reached the `next` of the
+ * same or an earlier query.
  */
 export interface Missing {
   /** The job. */
   readonly id: JobId;
   /** The number of the oldest open transaction that may bring it; `next` or more when there is none. */
   readonly oldest: number;
-  /** The number that the next transaction gets. */
+  /** The number that the next transaction will get. */
   readonly next: number;
 }
 
-/** A message between processes. Every one is a hint: what is lost is found by polling. */
+/** A message between processes. It is only a hint: polling finds what a lost message announced. */
 export type Signal =
   | { readonly type: "ready"; readonly queue: string }
   | { readonly type: "aside"; readonly queue: string; readonly kind: string }
@@ -668,13 +691,14 @@ export type Signal =
   | { readonly type: "wait"; readonly id: JobId }
   | { readonly type: "final"; readonly id: JobId };
 
-/** Told by a subscription to signals. */
+/** Notified by a subscription to signals. */
 export interface SignalObserver {
   /** A signal arrived. */
   signal(signal: Signal): void;
   /**
-   * Listening begins, or begins again after a gap; or a statement succeeds after the store could not be reached, whether
-   * it can listen or not. Look for yourself: what pauses because of failures goes on at once.
+   * Listening has started, or restarted after a gap; or a statement succeeds after the store could not be reached,
+   * whether or not the store can listen. Check for work yourself: whatever pauses because of failures continues at
+   * once.
    */
   ready(): void;
 }
@@ -683,6 +707,6 @@ export interface SignalObserver {
 export interface SignalSubscription {
   /** Whether signals can arrive at all. False behind a transaction pooler; then only polling finds work. */
   readonly listening: boolean;
-  /** Ends it. */
+  /** Ends the subscription. */
   close(): Promise<void>;
 }

@@ -1,23 +1,23 @@
 import { TransactionEndedError } from "./errors.ts";
 
-/** A value that one statement's placeholder can carry. The SQL casts it: `$1::text::jsonb`. */
+/** A value for one placeholder of a statement. The SQL casts it: `$1::text::jsonb`. */
 export type TxParam = string | number | null;
 
-/** How a statement is to be run. A hint: a driver that knows no such thing leaves it out. */
+/** Hints for running a statement. A driver that doesn't support one ignores it. */
 export interface TxStatementOptions {
   /**
-   * Whether it pays to keep the statement prepared on the connection: its text is one of a few, and comes again. A
-   * driver that was told to prepare nothing, because of a pooler, keeps to that.
+   * Whether the statement is worth keeping prepared on the connection: its text is one of a few, and recurs. A driver
+   * configured to prepare nothing, because of a pooler, still prepares nothing.
    */
   readonly prepare?: boolean;
 }
 
-/** A row as an object of column names. */
+/** A row, as an object keyed by column name. */
 export type TxRow = Record<string, unknown>;
 
 /**
- * An open transaction of the caller's own driver, as far as Millrace needs it. Structural on purpose: a
- * postgres.js `TransactionSql` is one as it stands, other drivers need a line.
+ * An open transaction of the caller's own driver, reduced to what Millrace needs. It is structural on purpose: a
+ * postgres.js `TransactionSql` fits as it is, other drivers need a line.
  *
  * @example
  * ```ts ignore
@@ -30,11 +30,14 @@ export type TxRow = Record<string, unknown>;
 export interface Tx {
   /** Runs one statement inside the transaction and resolves to its rows. */
   unsafe(text: string, params: TxParam[], options?: TxStatementOptions): PromiseLike<readonly TxRow[]>;
-  /** Its statements are run by a process that may answer anything: its rows are for the caller alone, nothing is learnt of them. */
+  /**
+   * Whether an untrusted process runs its statements and may return anything: its rows are only for the caller, and
+   * nothing is learned from them.
+   */
   readonly isUntrusted?: boolean;
 }
 
-/** How the transactions of other libraries are told, and what makes a `Tx` of one. */
+/** How to recognize other libraries' transactions, and the helper that makes a `Tx` of each. */
 const LIBRARIES: readonly {
   readonly members: readonly string[];
   readonly library: string;
@@ -48,7 +51,7 @@ const LIBRARIES: readonly {
   { members: ["query"], library: "pg", call: "pgTx(client)" },
 ];
 
-/** Names the helper for what is another library's, as it comes. */
+/** Names the helper for another library's transaction that was passed as it is. */
 function libraryHint(tx: unknown): string {
   if (typeof tx !== "object" && typeof tx !== "function" || tx === null) return "";
   const found = LIBRARIES.find(({ members }) =>
@@ -60,10 +63,10 @@ function libraryHint(tx: unknown): string {
 }
 
 /**
- * Checks that what was handed over can be an open transaction.
+ * Checks that a value can be an open transaction.
  *
- * @throws {TypeError} it has no `unsafe`, or it is a pool: the one-letter slip `with(sql)` for `with(tx)` would write
- *   outside of any transaction. The message begins with `Cannot` and the action.
+ * @throws {TypeError} if it has no `unsafe`, or is a pool: the one-letter slip `with(sql)` for `with(tx)` would write
+ * outside any transaction. The message begins with `Cannot` and the action.
  */
 export function checkTx(tx: Tx, action: string): void {
   if (typeof (tx as Tx | undefined)?.unsafe !== "function") {
@@ -79,16 +82,17 @@ export function checkTx(tx: Tx, action: string): void {
 }
 
 /**
- * Notes which transaction is open in a `Tx`, at once, and returns a check that it still is: for what can't send its
- * statements at once. An ended transaction's driver may run them by themselves, or in somebody else's transaction.
+ * Records at once which transaction is open in a `Tx`, and returns a check that it still is, for callers that can't
+ * send their statements at once. The driver of an ended transaction may run statements on their own, or in someone
+ * else's transaction.
  *
- * @param statement names the open transaction: `Completion.transaction` of a store.
- * @returns rejects with a {@linkcode TransactionEndedError}.
+ * @param statement returns the open transaction's name: `Completion.transaction` of a store.
+ * @returns a function that rejects with a {@linkcode TransactionEndedError} when the transaction has ended.
  */
 export function watchTransaction(tx: Tx, statement: string): () => Promise<void> {
   const name = async () => String((await tx.unsafe(statement, [], { prepare: true }))[0]?.id);
   const first = name();
-  // It is told of by the check.
+  // The check reports the error.
   first.catch(() => {});
   return async () => {
     if (await first !== await name()) throw new TransactionEndedError();

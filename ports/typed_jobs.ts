@@ -6,7 +6,7 @@ import type { JsonInput } from "./json.ts";
 import type { Tx } from "./tx.ts";
 import type { TypedKind } from "./typed_kind.ts";
 
-/** The args and options of one enqueue. The args can be left out where the schema allows none. */
+/** The args and options of one enqueue. The args may be omitted if the schema permits it. */
 export type EnqueueRest<Input> = Record<never, never> extends Input
   ? [args?: Input | null, options?: EnqueueOptions]
   : [args: Input, options?: EnqueueOptions];
@@ -16,41 +16,41 @@ export type TypedRequest<K extends TypedKind> = K extends TypedKind
   ? EnqueueOptions & { readonly kind: K["name"] | K; readonly args: ArgsInput<K["args"]> }
   : never;
 
-/** Jobs of known kinds: a name that is none of theirs, or args of another shape, does not compile. */
+/** Jobs of known kinds: an unknown kind name or args of the wrong shape do not compile. */
 export interface TypedJobs<K extends TypedKind> {
-  /** As {@linkcode Jobs.with}. */
+  /** Like {@linkcode Jobs.with}. */
   with(tx: Tx): TypedJobs<K>;
 
   /**
-   * As {@linkcode Jobs.enqueue}, of a kind or of its name.
+   * Like {@linkcode Jobs.enqueue}, for a kind or its name.
    *
-   * @throws {InvalidArgsError} the args do not fit the kind's schema; nothing was sent.
+   * @throws {InvalidArgsError} if the args do not match the kind's schema; nothing was sent.
    */
   enqueue<Given extends K>(kind: Given, ...rest: EnqueueRest<ArgsInput<Given["args"]>>): Promise<JobId>;
-  /** The same by name. */
+  /** The same, by name. */
   enqueue<Name extends K["name"]>(
     kind: Name,
     ...rest: EnqueueRest<ArgsInput<Extract<K, { readonly name: Name }>["args"]>>
   ): Promise<JobId>;
 
-  /** As {@linkcode Jobs.offer}, of a kind or of its name. */
+  /** Like {@linkcode Jobs.offer}, for a kind or its name. */
   offer<Given extends K>(kind: Given, ...rest: EnqueueRest<ArgsInput<Given["args"]>>): Promise<Offered>;
-  /** The same by name. */
+  /** The same, by name. */
   offer<Name extends K["name"]>(
     kind: Name,
     ...rest: EnqueueRest<ArgsInput<Extract<K, { readonly name: Name }>["args"]>>
   ): Promise<Offered>;
 
-  /** As {@linkcode Jobs.enqueueMany}. */
+  /** Like {@linkcode Jobs.enqueueMany}. */
   enqueueMany(requests: readonly TypedRequest<K>[]): Promise<JobId[]>;
 
-  /** As {@linkcode Jobs.cancel}. */
+  /** Like {@linkcode Jobs.cancel}. */
   cancel(id: JobId): Promise<CancelResult>;
 }
 
 /**
- * A view of jobs that knows kinds and what their args are. What lies below stays strings and JSON, and is the one place
- * where args are checked: the composition's own declaration of the kind.
+ * Returns a typed view of `jobs` that knows the kinds and the shape of their args. The layers below still use strings
+ * and JSON. Args are checked in one place only: against the kind's declaration in the composition.
  *
  * @example
  * ```ts ignore

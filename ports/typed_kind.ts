@@ -11,34 +11,34 @@ import type { JsonInput } from "./json.ts";
 import type { Kind } from "./kind.ts";
 import { show } from "./show.ts";
 
-/** A kind whose name and args the compiler knows. Everything that takes a {@linkcode Kind} takes it. */
+/** A kind whose name and args the compiler knows. It can be used wherever a {@linkcode Kind} is expected. */
 export interface TypedKind<Name extends string = string, Schema extends ArgsSchema = ArgsSchema>
   extends Kind {
   /** The name. */
   readonly name: Name;
-  /** What its args must be. */
+  /** The schema of its args. */
   readonly args: Schema;
 }
 
-/** What {@linkcode defineKind} takes: a kind with a schema, whose handler knows its args when it is a function. */
+/** The input of {@linkcode defineKind}: a kind with a schema. A handler that is a function gets typed args. */
 export interface TypedKindSpec<Name extends string, Schema extends ArgsSchema> extends Omit<Kind, "handler"> {
   /** As for a {@linkcode Kind}. */
   readonly name: Name;
-  /** A schema of any Standard Schema library: what the args must be, at enqueue and at the handler. */
+  /** The schema of the args, from any Standard Schema library. It applies at enqueue and in the handler. */
   readonly args: Schema;
-  /** As for a {@linkcode Kind}; a function gets the args as the schema makes them. */
+  /** As for a {@linkcode Kind}; a function receives the schema's output. */
   readonly handler: TypedHandler<Schema> | string | URL;
 }
 
-/** A handler that gets its args as a schema makes them. */
+/** A handler whose args are a schema's output. */
 export type TypedHandler<Schema extends ArgsSchema> = (
   args: ArgsOutput<Schema>,
   ctx: JobContext,
 ) => Promise<JsonInput | void> | JsonInput | void;
 
 /**
- * Declares a kind whose args are described by a schema. Args that do not fit are refused at enqueue with an
- * {@linkcode InvalidArgsError}; what is stored is what was handed over, and the handler gets what the schema makes of it.
+ * Declares a kind whose args are described by a schema. Enqueuing args that do not match throws an {@linkcode
+ * InvalidArgsError}. The store keeps the args as given, and the handler receives the schema's output for them.
  *
  * @example
  * ```ts ignore
@@ -64,9 +64,9 @@ export function defineKind<const Name extends string, Schema extends ArgsSchema>
 }
 
 /**
- * Makes the handler of a typed kind, for a module of its own: it checks the args of each job, which an older program or
- * another language may have written, and hands on what the schema makes of them. Args that do not fit are discarded at
- * once, with the issues as the reason: they would be read the same way on every attempt.
+ * Makes the handler of a typed kind, for use in a handler module. It checks the args of each job, which an older
+ * program or another language may have written, and passes the schema's output to the function. A job with args that do
+ * not match is discarded immediately, with the issues as the reason, because every attempt would read the same args.
  *
  * @example The module that `order.mail` names as its handler
  * ```ts ignore

@@ -1,93 +1,90 @@
 import type { LogFields } from "./log.ts";
 
-/** How an upkeep task is declared. */
+/** Options for declaring an upkeep task. */
 export interface UpkeepTaskOptions {
   /**
-   * How often it is done at least while all is well, in ms. One that was not done for much longer is overdue. `Infinity`: it is
-   * done when there is something to do.
+   * The longest normal interval between runs, in ms. A task that was not done for much longer is overdue. `Infinity`:
+   * it runs only when there is something to do.
    */
   readonly everyMs: number;
   /**
-   * `fleet`: one process does it for all, so a success anywhere ends a failure elsewhere. `process`: every process does it
-   * for itself. Default `fleet`.
+   * `fleet`: one process does the task for all, so a success anywhere ends a failure elsewhere. `process`: every
+   * process does its own. Default `fleet`.
    */
   readonly scope?: "fleet" | "process";
-  /** What the log says when it fails: `old deliveries not deleted, trying again`. */
+  /** The log message for a failure: `old deliveries not deleted, trying again`. */
   readonly failing: string;
-  /** What else the log says then: of which queue it is. */
+  /** Extra fields for that log line, for example the queue. */
   readonly fields?: LogFields;
 }
 
-/**
- * Work beside the jobs that is done again and again and that nobody waits for: without a record nobody would see that it
- * has been failing for days.
- */
+/** Recurring background work that nobody waits for. Without a record, it could fail for days unnoticed. */
 export interface UpkeepTask {
-  /** Does it once, and records how it went. What it throws is logged and thrown on. */
+  /** Runs the work once and records the result. Errors are logged and rethrown. */
   run<T>(work: () => Promise<T>): Promise<T>;
 
-  /** Records a success. Cheap enough for every claim. */
+  /** Records a success. Cheap enough to call for every claim. */
   succeeded(): void;
 
   /**
-   * Records a failure, and logs it: the first one, then at pauses that grow from a minute to an hour, with how often it has
-   * failed and for how long. With `told` the caller has logged it.
+   * Records a failure, and logs it with how often and for how long the task has failed: the first failure, then at
+   * intervals that grow from a minute to an hour. With `told`, the caller has already logged it.
    */
   failed(error: unknown, options?: { readonly told?: boolean }): void;
 }
 
 /** Declares the upkeep tasks of a process. */
 export interface Upkeep {
-  /** The task of this name: the same object at each call, declared by the first. */
+  /** Returns the task with this name. The first call declares it; later calls return the same object. */
   task(name: string, options: UpkeepTaskOptions): UpkeepTask;
 }
 
-/** How an upkeep task goes over all processes. */
+/** An upkeep task's status over all processes. */
 export interface UpkeepOverview {
   /** Its name: `purge jobs`. */
   readonly task: string;
-  /** When it last went well anywhere, ISO 8601; null when that is not known. */
+  /** When it last succeeded in any process, ISO 8601; null when unknown. */
   readonly lastSuccessAt: string | null;
-  /** When it last failed, ISO 8601; null when that is not known. */
+  /** When it last failed, ISO 8601; null when unknown. */
   readonly lastErrorAt: string | null;
-  /** Why it failed last; null when that is not known. It stays when the task works again. */
+  /** Why it last failed; null when unknown. Kept after the task works again. */
   readonly lastError: string | null;
-  /** The process in which it failed last, by its name: where to read the log. */
+  /** The name of the process in which it last failed: where to read the log. */
   readonly lastErrorIn: string | null;
-  /** Since when it has failed without a success, ISO 8601; null while it works. */
+  /** When its current series of failures began, ISO 8601; null while it works. */
   readonly failingSince: string | null;
-  /** For how long it has, in ms; 0 while it works. */
+  /** How long it has been failing, in ms; 0 while it works. */
   readonly failingForMs: number;
-  /** How often it has failed since its last success; of several processes, the most. 0 while it works. */
+  /** How often it has failed since its last success; with several processes, the highest number. 0 while it works. */
   readonly failuresInARow: number;
-  /** Whether it has neither failed nor gone well for much longer than it should take: nobody does it. */
+  /** Whether it has neither failed nor succeeded for much longer than it should take: nobody is doing it. */
   readonly overdue: boolean;
 }
 
-/** What one process reports of a task since its last report. */
+/** One process's report on a task since its last report. */
 export interface UpkeepReport {
   /** The task. */
   readonly task: string;
-  /** The process's id for a task that every process does for itself; null for one that is done for all. */
+  /** The process's id for a task that every process does for itself; null for one done for the whole fleet. */
   readonly owner: string | null;
   /** The process's name, for people. */
   readonly process: string;
   /** How long ago the last success was, in ms; null when there was none. */
   readonly successAgoMs: number | null;
-  /** What failed since the last success, or since the last report; null when nothing did. */
+  /** The failures since the last success or the last report; null when there were none. */
   readonly failed: {
-    /** How often. */
+    /** How many. */
     readonly count: number;
     /** How long ago the first was, in ms. */
     readonly firstAgoMs: number;
     /** How long ago the last was, in ms. */
     readonly lastAgoMs: number;
-    /** Why. */
+    /** The error of the last failure. */
     readonly error: string;
   } | null;
 }
 
-/** What is stored of a task. Times are ms since the epoch, of the store's clock. */
+/** A task's stored record. Times are ms since the epoch, by the store's clock. */
 export interface UpkeepRow {
   /** The task. */
   readonly task: string;
@@ -97,20 +94,20 @@ export interface UpkeepRow {
   readonly lastSuccessMs: number | null;
   /** The last failure; null when there was none. */
   readonly lastErrorMs: number | null;
-  /** Why it failed last. */
+  /** Why it last failed. */
   readonly lastError: string | null;
-  /** The process that it failed in. */
+  /** The process in which it last failed. */
   readonly lastErrorIn: string | null;
   /** The first failure since the last success; null while it works. */
   readonly failingSinceMs: number | null;
-  /** How many there were. */
+  /** How many failures there were since the last success. */
   readonly failuresInARow: number;
 }
 
-/** What is stored of all tasks. */
+/** The stored records of all tasks. */
 export interface StoredUpkeep {
   /** The store's clock, ms since the epoch. */
   readonly nowMs: number;
-  /** The tasks, without those of processes that are gone. */
+  /** The tasks' records, excluding those of processes that are gone. */
   readonly rows: readonly UpkeepRow[];
 }

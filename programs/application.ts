@@ -4,21 +4,21 @@ import { errorText } from "../ports/error_text.ts";
 import type { RegistrarInput } from "../ports/registrar.ts";
 import { applicationUrl } from "./application_place.ts";
 
-/** What the default export of an application's module holds. */
+/** The default export of an application's module. */
 export interface Application extends Omit<CompositionInput, "registrars"> {
-  /** One per domain. */
+  /** The registrars, one per domain. */
   readonly registrars: readonly RegistrarInput[];
-  /** Times and sizes of the runtime. */
+  /** The runtime's timing and size settings. */
   readonly settings?: Partial<Settings>;
-  /** Times and bounds of events. */
+  /** The timing and bounds of events. */
   readonly events?: Partial<EventSettings>;
 }
 
 /**
  * Loads an application's module.
  *
- * @param specifier A path, counted from the working directory, or a URL.
- * @throws {Error} it does not load, or its default export is no composition.
+ * @param specifier A path relative to the working directory, or a URL.
+ * @throws {Error} if it does not load, or its default export is not a composition.
  */
 export async function loadApplication(specifier: string): Promise<Application> {
   let module: { default?: unknown };
@@ -36,7 +36,7 @@ export async function loadApplication(specifier: string): Promise<Application> {
   return application;
 }
 
-/** The names of the queues that an application has. */
+/** The names of an application's queues. */
 export function queueNames(application: Application): string[] {
   const declared = (application.queues ?? [{ name: "default" }]).map((queue) => queue?.name);
   return [...new Set(["maintenance", ...declared])];

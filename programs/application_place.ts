@@ -1,9 +1,9 @@
 import { type Arguments, UsageError } from "./arguments.ts";
 
 /**
- * Where an application's module is, as a URL: a path is counted from the working directory, and taken as it is.
+ * Returns the URL of an application's module. A path is relative to the working directory and is used as it is.
  *
- * @throws {UsageError} it looks like a URL and is none.
+ * @throws {UsageError} if it looks like a URL but is not a valid one.
  */
 export function applicationUrl(specifier: string): URL {
   if (/^[a-z][a-z0-9+.-]+:/i.test(specifier)) {
@@ -14,8 +14,8 @@ export function applicationUrl(specifier: string): URL {
 }
 
 /**
- * The `deno.json` or `deno.jsonc` by which an application resolves its imports: the nearest one at or above its
- * folder, as Deno itself would choose. Null when there is none.
+ * The `deno.json` or `deno.jsonc` by which an application resolves its imports: the nearest one in or above its folder,
+ * as Deno itself would choose. Null when there is none.
  */
 export function applicationConfig(specifier: string): string | null {
   const url = applicationUrl(specifier);
@@ -32,9 +32,9 @@ export function applicationConfig(specifier: string): string | null {
 }
 
 /**
- * The configuration that a command line asks for with `--config`, as an absolute path; else the application's own.
+ * The configuration named with `--config`, as an absolute path; otherwise the application's own.
  *
- * @throws {UsageError} what it names is no file.
+ * @throws {UsageError} if the named configuration is not a file.
  */
 export function chosenConfig({ values, words }: Arguments): string | null {
   const given = values.get("config");

@@ -1,33 +1,33 @@
-/** What was asked for can't be understood. */
+/** The command line can't be understood. */
 export class UsageError extends Error {
   /** The name of the class. */
   override readonly name = "UsageError";
 }
 
-/** What a program's command line may hold. */
+/** The arguments that a program's command line accepts. */
 export interface ArgumentsShape {
-  /** Options that are followed by a value: `--queues a,b` or `--queues=a,b`. */
+  /** Options that take a value: `--queues a,b` or `--queues=a,b`. */
   readonly values?: readonly string[];
-  /** Options that stand alone. `help` always is one. */
+  /** Options that take no value. `help` is always one of them. */
   readonly flags?: readonly string[];
-  /** How many other words there may be. */
+  /** The maximum number of other words. */
   readonly words: number;
 }
 
-/** A command line, taken apart. */
+/** A parsed command line. */
 export interface Arguments {
-  /** Values by the option's name, without the dashes. */
+  /** Values by option name, without the dashes. */
   readonly values: ReadonlyMap<string, string>;
-  /** The flags that were given. */
+  /** The flags given. */
   readonly flags: ReadonlySet<string>;
   /** The other words. */
   readonly words: readonly string[];
 }
 
 /**
- * Takes a command line apart. What follows `--` is words, whatever it begins with.
+ * Parses a command line. Everything after `--` is a word, even if it begins with a dash.
  *
- * @throws {UsageError} an unknown option, a missing or repeated value, too many words.
+ * @throws {UsageError} if an option is unknown, a value is missing or repeated, or there are too many words.
  */
 export function parseArguments(args: readonly string[], shape: ArgumentsShape): Arguments {
   const known = { values: shape.values ?? [], flags: ["help", ...(shape.flags ?? [])] };
@@ -49,7 +49,7 @@ export function parseArguments(args: readonly string[], shape: ArgumentsShape): 
     else if (known.flags.includes(name!) && inline === undefined) flags.add(name!);
     else if (known.values.includes(name!)) {
       const value = inline ?? args[++index];
-      // `--schema --print-sql` would migrate a schema of that name. With = any value can be given.
+      // Otherwise `--schema --print-sql` would migrate a schema named `--print-sql`. With = any value can be given.
       if (value === undefined || value === "" || inline === undefined && value.startsWith("--")) {
         throw new UsageError(`--${name} needs a value`);
       }
@@ -69,9 +69,9 @@ export function parseArguments(args: readonly string[], shape: ArgumentsShape): 
 }
 
 /**
- * Reads a whole number, 0 or more, from an option: digits alone.
+ * Reads an integer of 0 or more from an option: digits only.
  *
- * @throws {UsageError} it is none, or out of its range.
+ * @throws {UsageError} if it is not one, or out of range.
  */
 export function integerOption(
   given: Arguments,
@@ -82,7 +82,7 @@ export function integerOption(
   const text = given.values.get(name);
   if (text === undefined) return undefined;
   const value = Number(text);
-  // For Number() a blank is 0, and `--down " "` would remove all tables.
+  // Number() reads a blank as 0, so `--down " "` would remove all tables.
   if (!/^\d+$/.test(text) || value < min || value > max) {
     throw new UsageError(
       `Cannot use --${name} ${JSON.stringify(text)}: expected an integer from ${min} to ${max}`,

@@ -2,26 +2,26 @@ import { type EmbeddedPostgres, startEmbedded } from "../embedded/mod.ts";
 import type { Log } from "../ports/log.ts";
 import { type Arguments, UsageError } from "./arguments.ts";
 
-/** The database that a program works on. */
+/** The database that a program uses. */
 export interface ProgramDatabase extends AsyncDisposable {
-  /** Its URL, with the password. */
+  /** Its URL, including the password. */
   readonly url: string;
-  /** Which it is, for people. */
+  /** A description of it, for people. */
   readonly shown: string;
 }
 
-/** The flag without which no program starts a database: in production an empty one would be worse than none. */
+/** The flag required for a program to start a database: in production an empty database would be worse than none. */
 export const EMBEDDED_FLAG = "embedded";
 
-/** What `--help` says of it. */
+/** The help text for it. */
 export const EMBEDDED_HELP =
   `--embedded       where DATABASE_URL is not set, start an embedded PostgreSQL under .millrace/: for development`;
 
 /**
- * The database of `DATABASE_URL`; where that is not set and `--embedded` is given, the embedded PostgreSQL under
- * `.millrace/`, which is started for it.
+ * Returns the database of `DATABASE_URL`. If that is not set and `--embedded` is given, starts the embedded PostgreSQL
+ * under `.millrace/` and returns it.
  *
- * @throws {UsageError} there is neither.
+ * @throws {UsageError} if neither is given.
  */
 export async function programDatabase(given: Arguments, log: Log): Promise<ProgramDatabase> {
   const url = Deno.env.get("DATABASE_URL");
@@ -41,11 +41,12 @@ export async function programDatabase(given: Arguments, log: Log): Promise<Progr
   return { url: server.url, shown, [Symbol.asyncDispose]: () => server.stop() };
 }
 
-/** A database URL without its password and options, which may hold one too. */
+/** A database URL without its password and its options, which may contain one too. */
 export function withoutPassword(url: string): string {
   try {
     const { protocol, username, host, pathname, search, hash } = new URL(url);
-    // A password with a / or a # that is not encoded, or no // before it all: part of it stands where none is looked for.
+    // The password has an unencoded / or #, or there is no // at the start: part of the password is then in another
+    // component.
     if (`${pathname}${search}${hash}`.includes("@")) {
       return "a URL that can't be shown, for its password is not encoded";
     }

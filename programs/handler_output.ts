@@ -1,11 +1,13 @@
 import { format } from "node:util";
 import type { Log } from "../ports/log.ts";
 
-/** The executor's prefix: kind and job id, the kind alone, or neither. A kind with a `]` in its name is cut there. */
+/**
+ * The executor's prefix: the kind and job id, only the kind, or neither. A kind with a `]` in its name is cut there.
+ */
 const PREFIXED = /^\[([^\]]*)\] (.*)$/s;
 const NO_KIND = "a handler";
 
-/** Makes a log line with the event `output` of each line that a handler printed. For the executor's `output`. */
+/** Turns each line that a handler printed into a log line with the event `output`. For the executor's `output`. */
 export function outputToLog(log: Log): (line: string) => void {
   return (line) => {
     const [, name, text] = PREFIXED.exec(line) ?? [];
@@ -16,7 +18,10 @@ export function outputToLog(log: Log): (line: string) => void {
   };
 }
 
-/** What function handlers and the application itself print in the main thread. Whose it is can't be told there. */
+/**
+ * Logs what function handlers and the application itself print in the main thread. There is no way to tell which of
+ * them printed it.
+ */
 export function consoleToLog(log: Log): void {
   for (const method of ["debug", "log", "info", "warn", "error"] as const) {
     Reflect.set(console, method, (...parts: unknown[]) => log.info("output", { text: format(...parts) }));

@@ -3,23 +3,26 @@ const EXIT_CODES: readonly (readonly [Deno.Signal, number])[] = [
   ["SIGTERM", 143],
   ["SIGHUP", 129],
 ];
-/** Under `deno task` the terminal's Ctrl-C comes twice: from the terminal, and passed on by `deno task`. */
+/** Under `deno task`, the terminal's Ctrl-C arrives twice: from the terminal, and forwarded by `deno task`. */
 const SAME_SIGNAL_MS = 250;
 
-/** Ctrl-C and its kin: the first one asks a program to end in order, a second one ends it at once. */
+/**
+ * Handles Ctrl-C and similar signals: the first one asks a program to end in an orderly way, a second one ends it at
+ * once.
+ */
 export class Interruption {
   readonly #controller = new AbortController();
   readonly #happened: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #onFirst: () => void;
   #first: { readonly at: number; readonly code: number } | null = null;
 
-  /** Takes what is to be called at the first signal, and listens from now on. */
+  /** Starts listening. `onFirst` is called at the first signal. */
   constructor(onFirst: () => void) {
     this.#onFirst = onFirst;
     for (const [signal, code] of EXIT_CODES) Deno.addSignalListener(signal, () => this.#signalled(code));
   }
 
-  /** Aborted by the first signal. */
+  /** Aborts at the first signal. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
@@ -29,7 +32,7 @@ export class Interruption {
     return this.#happened.promise;
   }
 
-  /** The exit code of a program that was interrupted; null when it was not. */
+  /** The exit code of an interrupted program; null when it was not interrupted. */
   get code(): number | null {
     return this.#first?.code ?? null;
   }

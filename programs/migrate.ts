@@ -1,5 +1,5 @@
 /**
- * Brings a database's schema up, or down, or prints the SQL (`deno task migrate`).
+ * Migrates a database's schema up or down, or prints the SQL (`deno task migrate`).
  *
  * @module
  */
@@ -36,7 +36,7 @@ Exit codes: 0 done; 1 failed; 2 the command line is wrong.
 
 const VERSION_MAX = 10_000;
 const SCHEMA_DEFAULT = "millrace";
-/** Whoever runs this program asks for the breaking steps too. */
+/** Running this program is a request for the breaking steps too. */
 const ALL = { breaking: true };
 
 async function migrate(given: Arguments): Promise<void> {
@@ -76,7 +76,7 @@ async function migrate(given: Arguments): Promise<void> {
   }
 }
 
-/** The parts beside the jobs, in the order in which they are made. */
+/** The parts besides the jobs, in the order in which their tables are created. */
 function partsOf(given: Arguments): readonly PartMigrations[] {
   return given.flags.has("webhooks") ? [OUTBOX, WEBHOOKS] : [OUTBOX];
 }

@@ -1,17 +1,17 @@
 import type { Log } from "../ports/log.ts";
 import { createLog } from "../shared/log.ts";
 
-/** Writes a line to standard output, whole. */
+/** Writes a complete line to standard output. */
 export function writeOut(text: string): void {
   writeAll(Deno.stdout, text);
 }
 
-/** Writes a line to standard error, whole. */
+/** Writes a complete line to standard error. */
 export function writeError(text: string): void {
   writeAll(Deno.stderr, text);
 }
 
-/** The log of the programs: one JSON object a line on standard output. */
+/** The programs' log: one JSON object per line on standard output. */
 export function programLog(): Log {
   return createLog({ write: (line) => writeOut(`${line}\n`) });
 }
@@ -22,7 +22,7 @@ function writeAll(to: { writeSync(bytes: Uint8Array): number }, text: string): v
     try {
       written += to.writeSync(bytes.subarray(written));
     } catch (error) {
-      // Whoever read it has gone. That is no reason to lose jobs.
+      // The reader of the output is gone. That is no reason to lose jobs.
       if (error instanceof Deno.errors.BrokenPipe) return;
       if (error instanceof Deno.errors.WouldBlock) continue;
       throw error;

@@ -1,6 +1,6 @@
 /**
- * Says what a program lacks that is process 1 of a container: whoever is 1 inherits the processes that others leave behind,
- * and Deno has no call that takes them out of the process table once they have ended.
+ * Warns when a program is process 1 of a container: process 1 inherits the processes that others leave behind, and Deno
+ * has no call that removes them from the process table once they have ended.
  */
 export function warnOfProcessOne(warn: (event: string, fields: Record<string, string>) => void): void {
   if (Deno.pid !== 1) return;

@@ -1,6 +1,6 @@
 /**
- * Seals the secrets of all webhook endpoints with the first of the keys (`deno task webhooks:reseal`), so that the others
- * can be taken away.
+ * Seals the secrets of all webhook endpoints with the first of the keys (`deno task webhooks:reseal`), so that the
+ * other keys can be removed.
  *
  * @module
  */

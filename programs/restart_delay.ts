@@ -1,19 +1,21 @@
 /** How a worker ended. */
 export interface WorkerEnd {
-  /** Whether it had said that it started. */
+  /** Whether it had reported that it started. */
   readonly started: boolean;
   /** How long it ran, in ms. */
   readonly ranMs: number;
-  /** The signal that ended it; null when it ended by itself. */
+  /** The signal that ended it; null when it exited on its own. */
   readonly signal: Deno.Signal | null;
 }
 
-/** A worker that has run so long is followed at once. */
+/** A worker that has run this long is replaced immediately. */
 const STABLE_MS = 10_000;
 const FIRST_MS = 500;
-/** An outage that keeps a worker from starting is over for so long at most before the next one tries. */
+/**
+ * The longest delay, so that workers try again at most this long after an outage that kept them from starting is over.
+ */
 const LONGEST_MS = 10_000;
-/** What others send, the system's out-of-memory killer among them. A crash has signals of its own. */
+/** Signals that others send, including the system's out-of-memory killer. A crash has other signals. */
 const FROM_OUTSIDE: ReadonlySet<Deno.Signal> = new Set<Deno.Signal>([
   "SIGKILL",
   "SIGTERM",
@@ -23,13 +25,13 @@ const FROM_OUTSIDE: ReadonlySet<Deno.Signal> = new Set<Deno.Signal>([
 ]);
 
 /**
- * How long the next worker waits after one has ended. Only starts that fail by themselves make it wait longer and longer:
- * one that worked, or that somebody killed, says nothing against the next.
+ * Decides how long the next worker waits after one has ended. Only starts that fail on their own increase the delay: a
+ * worker that worked, or that someone killed, says nothing about the next.
  */
 export class RestartDelay {
   #failedStarts = 0;
 
-  /** A worker has ended. Returns when to start the next, in ms. */
+  /** Records that a worker has ended. Returns the delay before the next start, in ms. */
   after({ started, ranMs, signal }: WorkerEnd): number {
     if (started) {
       this.#failedStarts = 0;

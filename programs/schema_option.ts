@@ -5,7 +5,7 @@ import { type Arguments, UsageError } from "./arguments.ts";
 /**
  * Reads `--schema`.
  *
- * @throws {UsageError} no schema can have that name, or PostgreSQL keeps it for itself.
+ * @throws {UsageError} if no schema can have that name, or PostgreSQL reserves it.
  */
 export function schemaOption(given: Arguments): string | undefined {
   const schema = given.values.get("schema");

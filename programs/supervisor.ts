@@ -1,8 +1,9 @@
 /**
- * Runs the worker program and keeps it running (`deno task worker ./my_app.ts`). It imports next to nothing, so that it
- * stays small beside what it watches; what it is told comes as signals (SIGUSR1 is Deno's own, it opens the debugger):
+ * Runs the worker program and keeps it running (`deno task worker ./my_app.ts`). It imports next to nothing, to stay
+ * small beside the process it watches. Workers notify it by signals (SIGUSR1 is not used because Deno opens the
+ * debugger for it):
  *
- * - SIGURG from a worker: it has started; or, while it is stopping, it is done and ends itself by force now;
+ * - SIGURG from a worker: it has started; or, while it is stopping, it is done and now ends itself by force;
  * - SIGUSR2 from a worker: it will end itself soon, start the next one now.
  *
  * @module
@@ -16,7 +17,7 @@ import { warnOfProcessOne } from "./process_one.ts";
 import { RestartDelay } from "./restart_delay.ts";
 import { WORKER_ARGUMENTS } from "./worker_arguments.ts";
 
-/** Under `deno task` the terminal's Ctrl-C comes twice: from the terminal, and passed on by `deno task`. */
+/** Under `deno task`, the terminal's Ctrl-C arrives twice: from the terminal, and forwarded by `deno task`. */
 const SAME_SIGNAL_MS = 250;
 const EXIT_CRASHED = 1;
 const EXIT_CODES: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
@@ -24,9 +25,9 @@ const EXIT_CODES: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143
 interface Worker {
   readonly process: Deno.ChildProcess;
   readonly spawnedAt: number;
-  /** It has said that it started. */
+  /** It has reported that it started. */
   started: boolean;
-  /** It has said that it ends by itself, and the next one is up. */
+  /** It has reported that it will end itself, so the next one was started. */
   leaving: boolean;
 }
 
@@ -49,17 +50,17 @@ function log(level: string, event: string, fields: Record<string, string | numbe
   try {
     Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
   } catch {
-    // Whoever read it has gone. That is no reason to leave the worker alone.
+    // The reader of the output is gone. That is no reason to leave the worker alone.
   }
 }
 
-/** Which configuration the application resolves its imports by, and whether it is to work at all. */
+/** The configuration by which the application resolves its imports, and whether the worker is to work at all. */
 function commandLine(): { readonly config: string | null; readonly isWork: boolean } {
   try {
     const given = parseArguments(Deno.args, WORKER_ARGUMENTS);
     return { config: chosenConfig(given), isWork: !given.flags.has("help") };
   } catch {
-    // The worker says what is wrong with the command line.
+    // The worker reports what is wrong with the command line.
     return { config: null, isWork: false };
   }
 }
@@ -77,7 +78,7 @@ function start(): void {
       ...Deno.args,
     ],
     env: { MILLRACE_SUPERVISOR_PID: String(Deno.pid) },
-    // Its end tells the worker that this process is gone, however it went.
+    // When it ends, the worker knows that this process is gone, however it ended.
     stdin: "piped",
     stdout: "inherit",
     stderr: "inherit",
@@ -98,7 +99,7 @@ function ended(worker: Worker, status: Deno.CommandStatus): void {
     return;
   }
   if (worker.leaving) return;
-  // A mistake of the first start is not cured by another one. `--help` ends here too.
+  // Restarting doesn't fix a mistake that fails the first start. `--help` ends here too.
   if (!everStarted && status.signal === null) Deno.exit(status.code);
   const ranMs = performance.now() - worker.spawnedAt;
   const delayMs = delay.after({ started: worker.started, ranMs, signal: status.signal });
@@ -111,7 +112,7 @@ function ended(worker: Worker, status: Deno.CommandStatus): void {
   restart = setTimeout(start, delayMs);
 }
 
-/** The newest one that works or is about to; any older one has said before that it leaves. */
+/** The newest worker that works or is about to; any older one has already reported that it is leaving. */
 function newest(): Worker | undefined {
   return [...workers].findLast((worker) => !worker.leaving);
 }
@@ -143,7 +144,7 @@ function kill(worker: Worker, signal: Deno.Signal): void {
   try {
     worker.process.kill(signal);
   } catch {
-    // It has ended already.
+    // It has already ended.
   }
 }
 

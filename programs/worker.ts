@@ -1,6 +1,6 @@
 /**
- * The runtime program: works the jobs of an application's module. Usually run under the supervisor, by
- * `deno task worker ./my_app.ts`; alone it does the same, and what must restart it is up to you.
+ * The runtime program: works the jobs of an application's module. It usually runs under the supervisor, by `deno task
+ * worker ./my_app.ts`. Without a supervisor it works the same way, but you must arrange for its restarts.
  *
  * @module
  */
@@ -48,15 +48,15 @@ A worker that has a thread which can't be ended recycles itself: it takes no mor
 back what still runs, and ends itself; the supervisor has the next one up. It restarts a worker that crashed, too.
 `;
 
-/** How long the other jobs have when the worker recycles itself, in ms. */
+/** The grace for the other jobs when the worker recycles itself, in ms. */
 const RECYCLE_GRACE_MS = 5000;
-/** How long that may take in all, in ms. Then it ends itself whatever is still undone. */
+/** The time limit for a recycle in all, in ms. Then the worker ends itself, whatever is still unfinished. */
 const RECYCLE_MS_MAX = 9000;
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
 const supervisorPid = Number(Deno.env.get("MILLRACE_SUPERVISOR_PID") ?? "") || null;
-// Only this process reports to it, none that a handler starts.
+// Only this process reports to the supervisor, none that a handler starts.
 Deno.env.delete("MILLRACE_SUPERVISOR_PID");
 
 class WorkerProgram {
@@ -100,7 +100,7 @@ class WorkerProgram {
       if (this.#ending !== null) return 0;
       await runtime.start();
     } catch (error) {
-      // A stop ends what it waits for, such as the turn of a migration.
+      // A stop ends what this waits for, for example its turn to migrate.
       if (this.#ending === "stop") return await this.#ended.promise;
       throw error;
     }
@@ -109,7 +109,7 @@ class WorkerProgram {
   }
 
   #watchSignals(): void {
-    // The supervisor passes SIGINT on as SIGTERM; the terminal sends it to both.
+    // The supervisor forwards SIGINT as SIGTERM; the terminal sends it to both.
     if (supervisorPid !== null) Deno.addSignalListener("SIGINT", () => {});
     const signals: Deno.Signal[] = supervisorPid === null ? ["SIGINT", "SIGTERM", "SIGHUP"] : ["SIGTERM"];
     for (const signal of signals) Deno.addSignalListener(signal, () => this.#signalled(signal));
@@ -169,7 +169,7 @@ class WorkerProgram {
     endAtOnce();
   }
 
-  /** What a handler left behind must not end the others' process. */
+  /** Errors that a handler left behind must not end the process that the others share. */
   #watchStrayErrors(): void {
     addEventListener("unhandledrejection", (event) => {
       if (event.defaultPrevented) return;
@@ -199,7 +199,7 @@ function chosenQueues(given: Arguments, application: Application): string[] | un
   return names;
 }
 
-/** Which steps are made at the start; null for none. */
+/** Which migration steps to run at start; null for none. */
 function chosenMigrations({ flags }: Arguments): MigrateOptions | null {
   if (flags.has("migrate") && flags.has("no-migrate")) {
     throw new UsageError("Cannot use --migrate and --no-migrate together: expected one of them");
@@ -212,7 +212,7 @@ function tellSupervisor(signal: Deno.Signal): void {
   try {
     Deno.kill(supervisorPid, signal);
   } catch {
-    // It is gone; standard input's end says so too.
+    // The supervisor is gone; the end of standard input reports that too.
   }
 }
 

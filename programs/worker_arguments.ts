@@ -1,6 +1,6 @@
 import type { ArgumentsShape } from "./arguments.ts";
 
-/** What the command line of the worker program, and so of its supervisor, may hold. */
+/** The command line arguments that the worker program, and therefore its supervisor, accepts. */
 export const WORKER_ARGUMENTS: ArgumentsShape = {
   values: ["queues", "threads", "hosts", "schema", "config"],
   flags: ["pooler", "embedded", "migrate", "no-migrate"],

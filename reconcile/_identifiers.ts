@@ -2,9 +2,9 @@ import { InvalidOptionError } from "../ports/errors.ts";
 import { checkIdentifier, quoteIdentifier } from "../shared/identifier.ts";
 
 /**
- * Quotes the name of a table, `orders` or `shop.orders`, as PostgreSQL has it: capitals count.
+ * Quotes a table name, `orders` or `shop.orders`, as PostgreSQL stores it: case matters.
  *
- * @throws {InvalidOptionError} it is none.
+ * @throws {InvalidOptionError} if it is not a table name.
  */
 export function quoteTable(table: unknown): string {
   const parts = typeof table === "string" ? table.split(".") : [];
@@ -19,9 +19,9 @@ export function quoteTable(table: unknown): string {
 }
 
 /**
- * Quotes the name of a column.
+ * Quotes a column name.
  *
- * @throws {InvalidOptionError} it is none.
+ * @throws {InvalidOptionError} if it is not a column name.
  */
 export function quoteColumn(column: unknown): string {
   return quoted("jobColumn", column);

@@ -1,45 +1,45 @@
-/** What the statements are made of, quoted and checked. */
+/** The parts of the statements, quoted and checked. */
 export interface StatementParts {
   /** The table, quoted. */
   readonly table: string;
-  /** Its name without a schema, quoted. */
+  /** Its name without the schema, quoted. */
   readonly name: string;
-  /** The column of the job's id, quoted. */
+  /** The column for the job's id, quoted. */
   readonly jobColumn: string;
   /** The column's type, as SQL. */
   readonly jobType: string;
-  /** Which rows should carry a job. */
+  /** Which rows should have a job. */
   readonly where: string;
-  /** Which of those whose job has ended or is gone are driven again; null for none. */
+  /** Which of the rows whose job has ended or is gone get a new one; null for none. */
   readonly rescueWhere: string | null;
 }
 
 /** The statements of one reconciliation. */
 export interface Statements {
-  /** $1 the place to begin at, $2 how many: the places of rows that are stranded. */
+  /** $1 the place to begin at, $2 the limit. Returns the places of stranded rows. */
   readonly scanFrom: string;
-  /** The same for what lies before that place. */
+  /** The same for rows before that place. */
   readonly scanBefore: string;
-  /** $1, $2 a place: the row, locked, if it is still stranded and nobody else holds it. */
+  /** $1, $2 a place. Returns the row, locked, if it is still stranded and nobody else holds it. */
   readonly take: string;
-  /** $1, $2 a place, $3 the job's id: a row when the place still had one. */
+  /** $1, $2 a place, $3 the job's id. Returns a row if there was still one at the place. */
   readonly stamp: string;
 }
 
 /**
- * Writes the statements. A row is named by its place, so that the table needs no key of a certain shape: a row that was
- * changed meanwhile has another place, and is found by the next pass.
+ * Writes the statements. They identify a row by its place (ctid), so the table needs no particular key. A row that was
+ * changed in the meantime has a new place, and the next pass finds it.
  */
 export function statementsOf(parts: StatementParts): Statements {
   const { table, name, jobColumn, jobType, where, rescueWhere } = parts;
-  // A job that waits or runs is in the table of the living; what is neither can never run again.
-  // Named by the table, or a column that the jobs have too would be theirs.
+  // A waiting or running job is in the table of live jobs; any other can never run again. The column is qualified by
+  // its table, because otherwise a column that the jobs also have would be read as theirs.
   const stamped = `${name}.${jobColumn}::text`;
   const isDead = `not exists (
       select from {schema}.job as millrace_job
       where millrace_job.id = case when ${stamped} ~ '^[1-9][0-9]{0,17}$' then ${stamped}::bigint end
     )`;
-  // The conditions end with their line: a comment in one would take what follows with it.
+  // Each condition ends with a line break: otherwise a comment in it would swallow what follows.
   const isStranded = `(${where}
     ) and (
     ${jobColumn} is null${rescueWhere === null ? "" : ` or ((${rescueWhere}\n) and ${isDead})`}
@@ -66,7 +66,7 @@ export function statementsOf(parts: StatementParts): Statements {
   };
 }
 
-/** $1 the table: how many pages it has, or the largest of its partitions; and whether it is there. */
+/** $1 the table. Returns its number of pages, or that of its largest partition, and whether it exists. */
 export const PAGES = `
   select
     greatest(self.relpages, 0, (
@@ -77,8 +77,8 @@ export const PAGES = `
   where self.oid = to_regclass($1::text) and self.relkind in ('r', 'p')`;
 
 /**
- * $1 the table, $2 the column, not quoted: its type, without its length. A cast to a length would cut what does not fit,
- * where the assignment refuses it.
+ * $1 the table, $2 the column, unquoted. Returns its type without the length. A cast to a length would cut a value that
+ * does not fit, where an assignment refuses it.
  */
 export const COLUMN_TYPE = `
   select format_type(atttypid, null) as type

@@ -16,55 +16,58 @@ import {
 import { quoteColumn, quoteTable } from "./_identifiers.ts";
 import { COLUMN_TYPE, PAGES, type Statements, statementsOf } from "./_statements.ts";
 
-/** Which rows should carry a job. */
+/** Which rows should have a job. */
 export interface ReconcileSpec {
-  /** The database of the rows and of the jobs: a registrar's `parts.database`. */
+  /** The database with both the rows and the jobs: a registrar's `parts.database`. */
   readonly database: Database;
-  /** The table: `orders`, or `shop.orders`. Checked and quoted; it must not be a view. */
+  /** The table: `orders`, or `shop.orders`. Checked and quoted; must not be a view. */
   readonly table: string;
-  /** The column that holds the id of a row's job: `text`, `varchar` or `bigint`. Checked and quoted. */
+  /** The column for the id of a row's job: `text`, `varchar` or `bigint`. Checked and quoted. */
   readonly jobColumn: string;
   /**
-   * Which rows should have a job as long as it holds, as SQL over the table's columns: `status = 'pending'`. It is put into
-   * the statements as it stands: a constant of your program, never made of anybody's input.
+   * The condition under which a row should have a job, as SQL over the table's columns: `status = 'pending'`. It is
+   * inserted into the statements unchanged: use a constant of your program, never anything made from user input.
    */
   readonly where: string;
-  /** The most rows that one pass looks at, 1 to 100,000. Default 1,000. */
+  /** The most rows that one pass reads, 1 to 100,000. Default 1,000. */
   readonly batch?: number;
   /**
-   * Whether a row whose job can never run again, because it has ended or was purged, gets a new one while `where` still
-   * holds. Default false: only rows without a job do.
+   * Whether a row gets a new job when its job can never run again, because it has ended or was purged, and `where`
+   * still holds. Default false: only rows without a job get one.
    */
   readonly rescueDeadJobs?: boolean;
-  /** Which of those rows do, as SQL like `where`: `updated_at < now() - interval '1 hour'`. Default all. */
+  /**
+   * Which of the rows with dead jobs get a new one, as SQL like `where`: `updated_at < now() - interval '1 hour'`.
+   * Default all.
+   */
   readonly rescueWhere?: string;
-  /** Tells of each row that failed. Default nowhere. */
+  /** Receives a line for each row that failed. Default: none. */
   readonly log?: Log;
-  /** Ends the pass after the row at hand. */
+  /** Ends the pass after the current row. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Enqueues the job of one row, in the transaction that is handed over, and resolves to its id. It leaves the row itself
- * alone, which is stamped after it. Not `uniqueByArgs` where dead jobs are rescued: a completed one would be found instead
- * of a new one made.
+ * Enqueues the job for one row in the given transaction, and resolves to its id. It must not change the row, which is
+ * stamped with the id afterwards. Don't use `uniqueByArgs` with `rescueDeadJobs`: a completed job would be found
+ * instead of a new one added.
  */
 export type EnqueueForRow = (tx: Tx, row: TxRow) => Promise<JobId>;
 
-/** What one pass did. */
+/** The result of one pass. */
 export interface Reconciled {
   /** Rows that had no job and got one. */
   readonly enqueued: number;
   /** Rows whose job could never run again and that got a new one. */
   readonly rescued: number;
-  /** Rows that were no longer stranded, or that someone else held, when their turn came. */
+  /** Rows that were no longer stranded, or were held by someone else, when their turn came. */
   readonly skipped: number;
   /** Rows that failed; the log says why. The next pass tries them again. */
   readonly failed: number;
 }
 
 const BATCH_MAX = 100_000;
-/** What the statements take for an id when they look whether its job lives. */
+/** What the statements accept as an id when they check whether a row's job is alive. */
 const JOB_ID = /^[1-9][0-9]{0,17}$/;
 const CONDITION: Option = {
   expected: "a condition in SQL",
@@ -84,14 +87,14 @@ const SPEC: Options<ReconcileSpec> = {
 const JOB_COLUMN_TYPES = ["text", "character varying", "bigint"];
 
 /**
- * Drives rows again that should carry a job and have none: a bounded batch is read, and then each row in a transaction of
- * its own is locked, looked at again, given a job, and stamped with its id. However many processes do it at once, and
- * whatever dies in between, a stranded row gets one job. A row that fails is logged and skipped.
+ * Gives a job to rows that should have one but don't. Reads a bounded batch. Then, in a separate transaction for each
+ * row, locks the row, checks it again, enqueues a job and stamps the row with its id. However many processes do this at
+ * once, and whichever dies in between, a stranded row gets one job. A row that fails is logged and skipped.
  *
- * A pass begins at a random place of the table, so that rows which fail each time can't keep the others from their turn.
+ * Each pass begins at a random place in the table, so that rows that always fail can't starve the others.
  *
- * @throws {InvalidOptionError} a name is no identifier, there is no such table or column, the column's type holds no id, or
- *   `batch` is out of its range.
+ * @throws {InvalidOptionError} if a name is not an identifier, the table or column doesn't exist, the column's type
+ * can't hold an id, or `batch` is out of range.
  *
  * @example
  * ```ts ignore
@@ -113,7 +116,7 @@ export async function reconcilePending(spec: ReconcileSpec, enqueue: EnqueueForR
   return counts;
 }
 
-/** Refuses what can be told to be wrong without a database. */
+/** Refuses what is recognizably wrong without a database. */
 export function checkSpec(spec: ReconcileSpec, enqueue: EnqueueForRow): void {
   checkOptions("a reconciliation", spec, SPEC);
   if (typeof enqueue !== "function") {
@@ -192,7 +195,7 @@ async function driveRow(
       }
       if (id === before) throw new TypeError(`enqueue() found the dead job ${id}, expected a new one`);
       const stamped = await tx.unsafe(statements.stamp, [part, place, id]);
-      // Unstamped, it would get one more job with each pass.
+      // An unstamped row would get another job with each pass.
       if (stamped.length === 0) {
         throw new Error(
           "the row could not be stamped: enqueue() has changed it, or a trigger keeps it as it is",

@@ -2,17 +2,17 @@ import type { Json } from "../ports/json.ts";
 import type { Periodic, PeriodicCron, PeriodicEvery, PeriodicHandler } from "../ports/kind.ts";
 import { checkSpec, type EnqueueForRow, reconcilePending, type ReconcileSpec } from "./reconcile_pending.ts";
 
-/** A reconciliation and when it is made. */
+/** A reconciliation and its schedule. */
 export type ReconcilePeriodicSpec =
   & Omit<ReconcileSpec, "signal">
   & (PeriodicEvery | PeriodicCron)
   & Pick<PeriodicHandler, "maxAttempts" | "timeout" | "backoff" | "discardAlert">;
 
 /**
- * Makes a periodic of {@linkcode reconcilePending}: each run is one pass, and its counts are its output. It works in the
- * main thread, for it waits for the database and computes nothing.
+ * Makes a periodic from {@linkcode reconcilePending}: each run is one pass, and its counts are the run's output. It
+ * runs in the main thread, because it waits for the database and computes nothing.
  *
- * @throws as {@linkcode reconcilePending}, what can be told without a database.
+ * @throws what {@linkcode reconcilePending} throws, as far as it can be checked without a database.
  *
  * @example
  * ```ts ignore

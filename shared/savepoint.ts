@@ -2,10 +2,10 @@ import type { Transaction } from "../ports/database.ts";
 import { isOfTheMoment } from "./outage.ts";
 
 /**
- * Does something within a transaction that goes on if it is refused: what it wrote is undone, and the refusal returned. Null
- * when it was not refused.
+ * Runs `body` in a savepoint, so that the transaction can continue if the body is refused. Its writes are then undone,
+ * and the refusal is returned; null when it was not refused.
  *
- * @throws the database is at fault, or the transaction can't go on.
+ * @throws if the database is at fault, or the transaction can't continue.
  */
 export async function refusalOf(tx: Transaction, body: () => Promise<void>): Promise<Error | null> {
   await tx.unsafe("savepoint attempted", []);

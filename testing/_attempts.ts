@@ -7,10 +7,10 @@ import type { Claimed } from "../ports/store.ts";
 import { settlementOf } from "../runtime/_outcome.ts";
 import { moduleSpecifier } from "../workers/module_specifier.ts";
 
-/** The one process of a test, as the store knows it. */
+/** The id under which the store knows a test's only process. */
 export const OWNER: string = "test";
 
-/** Makes single attempts, one after the other, in the test's own thread. */
+/** Runs single attempts, one after another, in the test's own thread. */
 export class Attempts {
   readonly #store: MemoryStore;
   readonly #executor: Executor;
@@ -23,7 +23,7 @@ export class Attempts {
     this.#kinds = kinds;
   }
 
-  /** Claims the first job of a queue that is due, and runs it. Null when there is none. */
+  /** Claims the first due job of a queue and runs it. Null when there is none. */
   async next(queue: string): Promise<string | null> {
     const [job] = await this.#store.claim({ owner: OWNER, queue, limit: 1, free: 1 });
     if (job === undefined) return null;
@@ -43,7 +43,7 @@ export class Attempts {
     const kind = this.#kinds.get(job.kind);
     if (kind === undefined) throw new Error(`Cannot run job ${job.id}: its kind ${job.kind} is not declared`);
     const outcome = await this.#run(job, kind, queue);
-    // In the middle of the jitter, so that delays are the same every time.
+    // The middle of the jitter, so that delays are reproducible.
     const settlement = settlementOf(job, kind, outcome, { aborted: false, random: 0.5 });
     await this.#store.settle(OWNER, [settlement]);
   }
@@ -60,7 +60,7 @@ export class Attempts {
     return await promise;
   }
 
-  /** Handler modules are loaded into the test's own thread, where what they import can be looked at. */
+  /** Loads handler modules into the test's own thread, where the test can inspect what they import. */
   #handlerOf(kind: Kind): Promise<Handler> {
     const { handler } = kind;
     if (typeof handler === "function") return Promise.resolve(handler);

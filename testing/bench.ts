@@ -17,21 +17,21 @@ import { checkOptions, type Options, UNCHECKED } from "../shared/options.ts";
 import { createExecutor } from "../workers/executor.ts";
 import { Attempts, OWNER } from "./_attempts.ts";
 
-/** What a {@linkcode TestBench} is made of. */
+/** Options for a {@linkcode TestBench}. */
 export interface TestBenchOptions {
-  /** What is under test: one or more domains. */
+  /** The domains under test, one or more. */
   readonly registrars: readonly RegistrarInput[];
-  /** The queue table, as of a runtime. */
+  /** The queue table, as for a runtime. */
   readonly queues?: readonly Queue[];
-  /** Where its clock begins. Default the time of the call. */
+  /** The initial time of its clock. Default: the time of the call. */
   readonly now?: Date;
-  /** Default silent. */
+  /** The log. Default: silent. */
   readonly log?: Log;
 }
 
-/** How {@linkcode TestBench.drain} drains. */
+/** Options for {@linkcode TestBench.drain}. */
 export interface DrainOptions {
-  /** Whether the clock is moved on to what is scheduled, snoozed or to be tried again, until nothing waits. Default false. */
+  /** Whether to advance the clock to scheduled, snoozed and retryable jobs until none waits. Default false. */
   readonly scheduled?: boolean;
 }
 
@@ -45,15 +45,17 @@ const OPTIONS: Options<TestBenchOptions> = {
   log: LOG,
 };
 
-/** The most runs of one drain: a job that enqueues itself would never end. */
+/** The maximum number of runs in one drain: a job that enqueues itself would never end. */
 const RUNS_MAX = 10_000;
 
 /**
- * Jobs in a unit test: a runtime in memory that runs nothing by itself, on a clock that stands until the test moves it.
- * Handlers run in the test's own thread, modules too, one at a time, first priority first.
+ * Runs jobs in a unit test: a runtime in memory that runs nothing on its own, with a clock that only the test advances.
+ * Handlers, including handler modules, run in the test's own thread, one at a time, by priority.
  */
 export class TestBench implements AsyncDisposable {
-  /** Hand it to the code under test. Don't start it: {@linkcode drain} and {@linkcode perform} run what it was given. */
+  /**
+   * The runtime to pass to the code under test. Don't start it: {@linkcode drain} and {@linkcode perform} run its jobs.
+   */
   readonly runtime: RecordingRuntime;
   readonly #store: MemoryStore;
   readonly #executor: Executor;
@@ -81,12 +83,12 @@ export class TestBench implements AsyncDisposable {
     this.#attempts = new Attempts(this.#store, this.#executor, composition.kinds);
   }
 
-  /** The time on its clock. */
+  /** Returns its clock's current time. */
   now(): Date {
     return new Date(this.#nowMs);
   }
 
-  /** Moves its clock on by so many ms. Nothing runs before {@linkcode drain}. */
+  /** Advances its clock by `ms`. Nothing runs before {@linkcode drain}. */
   advance(ms: number): void {
     if (typeof ms !== "number" || !(ms >= 0 && ms <= DELAY_MS_MAX)) {
       throw new RangeError(`Cannot move the clock by ${ms} ms: expected 0 to ${DELAY_MS_MAX}`);
@@ -99,7 +101,7 @@ export class TestBench implements AsyncDisposable {
     return this.#store.begin();
   }
 
-  /** The jobs that wait, scheduled ones included, of one kind or of all, oldest first. */
+  /** Returns the waiting jobs, including scheduled ones, of one kind or of all, oldest first. */
   async enqueued(kind?: string | TypedKind): Promise<JobDetail[]> {
     const name = typeof kind === "object" ? kind.name : kind;
     const found = await this.#store.list({ limit: Infinity, ...(name === undefined ? {} : { kind: name }) });
@@ -108,8 +110,8 @@ export class TestBench implements AsyncDisposable {
   }
 
   /**
-   * Runs jobs until none is due, those that they enqueue included, and returns each job that it ran as it stands then, in
-   * the order of its first run.
+   * Runs jobs, including those that they enqueue, until none is due. Returns each job that ran, as it is afterwards, in
+   * the order of their first runs.
    *
    * @throws {Error} after 10,000 runs.
    */
@@ -131,15 +133,15 @@ export class TestBench implements AsyncDisposable {
   }
 
   /**
-   * Enqueues one job and makes its first attempt at once, whatever else waits and whether its queue is paused. Returns the
-   * job as it stands then.
+   * Enqueues one job and runs its first attempt immediately, regardless of other waiting jobs and of a paused queue.
+   * Returns the job's details after the attempt.
    */
   perform<K extends TypedKind>(
     kind: K,
     args: ArgsInput<K["args"]>,
     options?: PerformOptions,
   ): Promise<JobDetail>;
-  /** The same by the kind's name. */
+  /** The same, by the kind's name. */
   perform(kind: string, args?: Json, options?: PerformOptions): Promise<JobDetail>;
   /** The same. */
   async perform(kind: string | TypedKind, args?: unknown, options: PerformOptions = {}): Promise<JobDetail> {
@@ -150,7 +152,7 @@ export class TestBench implements AsyncDisposable {
     return (await this.#store.get(id))!;
   }
 
-  /** Ends it. */
+  /** Ends the bench. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#executor.stop();
     await this.runtime.stop();
@@ -178,13 +180,13 @@ export class TestBench implements AsyncDisposable {
   }
 }
 
-/** How {@linkcode TestBench.perform} enqueues. */
+/** Options for {@linkcode TestBench.perform}. */
 export type PerformOptions = Pick<EnqueueOptions, "priority">;
 
 /**
- * Makes a bench for unit tests.
+ * Creates a test bench for unit tests.
  *
- * @throws {CompositionError} naming every fault of the composition at once.
+ * @throws {CompositionError} listing every fault of the composition at once.
  *
  * @example
  * ```ts ignore

@@ -1,6 +1,6 @@
 /**
- * For the tests of applications: what was enqueued, runs on demand, and a clock that the test moves. (The suite for authors
- * of adapters is `./conformance`.)
+ * Tools for testing applications: inspect what was enqueued, run jobs on demand, and control the clock. (Authors of
+ * adapters find their test suite in `./conformance`.)
  *
  * @module
  */

@@ -1,14 +1,15 @@
-/** What is used of the connection of a client of `pg`. */
+/** The parts of a `pg` client's connection that are used. */
 interface PgConnection {
   on(event: "readyForQuery", listener: (message?: { readonly status?: string }) => void): void;
 }
 
-/** How many transactions each client has ended, as far as we have seen. */
+/** How many transactions each client has ended, as far as we have observed. */
 const ended = new WeakMap<object, { count: number }>();
 
 /**
- * Notes the transaction that is open on a client of `pg`, and returns whether it still is. A client that was released goes on
- * to the next caller of its pool, whose transaction is another one. True where the client can't be watched.
+ * Records the transaction that is open on a `pg` client, and returns a check that it still is. A released client goes
+ * to the next caller of its pool, whose transaction is a different one. The check returns true if the client can't be
+ * observed.
  */
 export function openTransaction(client: unknown): () => boolean {
   const ends = endsOf(client);
@@ -24,7 +25,7 @@ function endsOf(client: unknown): { readonly count: number } | undefined {
   if (typeof connection !== "object" || connection === null) return undefined;
   if (typeof Reflect.get(connection, "on") !== "function") return undefined;
   const ends = { count: 0 };
-  // I is idle: the server's word that no transaction is open.
+  // I is idle: the server reports that no transaction is open.
   (connection as PgConnection).on("readyForQuery", (message) => {
     if (message?.status === "I") ends.count++;
   });

@@ -2,22 +2,22 @@ import type { Tx, TxParam, TxRow } from "../ports/tx.ts";
 import { openTransaction } from "./_pg_transaction.ts";
 import { refuse, rowsOf } from "./_rows.ts";
 
-/** What is needed of a transaction of Drizzle on PostgreSQL, whatever driver is below it. */
+/** The parts of a Drizzle transaction on PostgreSQL that are used, whichever driver is below it. */
 export interface DrizzleTransaction<Query = never> {
   /** Runs one statement. */
   execute(query: Query): PromiseLike<unknown>;
 }
 
-/** What is needed of Drizzle's `sql`. */
+/** The parts of Drizzle's `sql` that are used. */
 export interface DrizzleSql<Query> {
-  /** Makes a statement of its parts. */
+  /** Builds a statement from its parts. */
   (strings: TemplateStringsArray, ...values: unknown[]): Query;
 }
 
 /**
- * The open transaction of Drizzle, with Drizzle's own `sql`.
+ * Wraps an open Drizzle transaction as a `Tx`, using Drizzle's own `sql`.
  *
- * @throws {TypeError} it is the database, not what `db.transaction()` hands over.
+ * @throws {TypeError} if it is the database, not the transaction from `db.transaction()`.
  *
  * @example
  * ```ts ignore
@@ -36,7 +36,7 @@ export function drizzleTx<Query>(tx: DrizzleTransaction<Query>, sql: DrizzleSql<
     throw refuse("Drizzle", "it is the database", expected);
   }
   if (typeof sql !== "function") throw refuse("Drizzle", "its sql is missing", "drizzle-orm's sql beside it");
-  // On pg; on postgres.js nothing tells.
+  // This works on pg; postgres.js offers no way to tell.
   const isSame = openTransaction(Reflect.get(Object(Reflect.get(tx, "session")), "client"));
   return {
     unsafe: async (text, params): Promise<readonly TxRow[]> => {
@@ -45,14 +45,14 @@ export function drizzleTx<Query>(tx: DrizzleTransaction<Query>, sql: DrizzleSql<
       try {
         return rowsOf(await tx.execute(sql(strings, ...values)));
       } catch (error) {
-        // Drizzle hides the driver's error, and with it the SQLSTATE, in one of its own.
+        // Drizzle wraps the driver's error, and with it the SQLSTATE, in its own error.
         throw error instanceof Error && error.cause instanceof Error ? error.cause : error;
       }
     },
   };
 }
 
-/** A statement as a template's parts: Drizzle numbers its placeholders by itself. */
+/** Splits a statement into template parts, because Drizzle numbers the placeholders itself. */
 function partsOf(text: string, params: readonly TxParam[]): {
   strings: TemplateStringsArray;
   values: (string | null)[];

@@ -1,22 +1,22 @@
 import type { Tx } from "../ports/tx.ts";
 import { asTexts, refuse, rowsOf } from "./_rows.ts";
 
-/** What is needed of a transaction of Kysely on PostgreSQL. */
+/** The parts of a Kysely transaction on PostgreSQL that are used. */
 export interface KyselyTransaction {
-  /** Whether it is one. */
+  /** Whether it is a transaction. */
   readonly isTransaction: boolean;
-  /** The same without the plugins that would rename columns. */
+  /** The same transaction without plugins, which could rename columns. */
   withoutPlugins(): {
-    /** Runs a statement that is compiled already. */
+    /** Runs a compiled statement. */
     // deno-lint-ignore no-explicit-any -- the statement is of a class that only Kysely has
     executeQuery(query: any): PromiseLike<unknown>;
   };
 }
 
 /**
- * The open transaction of Kysely. Plugins are left out of Millrace's own statements.
+ * Wraps an open Kysely transaction as a `Tx`. Kysely's plugins do not apply to Millrace's own statements.
  *
- * @throws {TypeError} it is the database, not what `db.transaction().execute()` hands over.
+ * @throws {TypeError} if it is the database, not the transaction from `db.transaction().execute()`.
  *
  * @example
  * ```ts ignore

@@ -1,6 +1,6 @@
 /**
- * Open transactions of other drivers and ORMs, as Millrace needs them. What `sql.begin()` of postgres.js hands over is
- * one as it stands. Each helper knows its library by its shape, and imports none.
+ * Adapts open transactions of other drivers and ORMs for Millrace. The transaction from `sql.begin()` of postgres.js
+ * works as it is. Each helper recognizes its library's transactions by their shape, and imports no library.
  *
  * @example
  * ```ts ignore

@@ -2,16 +2,17 @@ import type { Tx } from "../ports/tx.ts";
 import { openTransaction } from "./_pg_transaction.ts";
 import { asTexts, refuse, rowsOf } from "./_rows.ts";
 
-/** What is needed of a client of `pg`, on which the caller has run `begin`. */
+/** The parts of a `pg` client that are used. The caller has already run `begin` on it. */
 export interface PgClient {
   /** Runs one statement. */
   query(text: string, params: unknown[]): PromiseLike<unknown>;
 }
 
 /**
- * The open transaction of a client of `pg` (node-postgres).
+ * Wraps the open transaction of a `pg` (node-postgres) client as a `Tx`.
  *
- * @throws {TypeError} it is a pool, which would run each statement on any of its connections, or no transaction is open.
+ * @throws {TypeError} if it is a pool, which would run each statement on any of its connections, or if no transaction
+ * is open.
  *
  * @example
  * ```ts ignore
@@ -33,14 +34,14 @@ export function pgTx(client: PgClient): Tx {
   checkOpen();
   return {
     unsafe: async (text, params) => {
-      // It may have ended since: then the statement would commit by itself, or with whatever is open now.
+      // It may have ended since. Then the statement would commit on its own, or with whatever is open now.
       checkOpen();
       return rowsOf(await client.query(text, asTexts(params)));
     },
   };
 }
 
-/** Newer versions tell how the connection stands: T is in a transaction, E in one that has failed. */
+/** Newer versions report the connection's status: T is in a transaction, E in a failed one. */
 function isOpen(client: PgClient): boolean {
   const status: unknown = Reflect.get(client, "getTransactionStatus");
   return typeof status !== "function" || ["T", "E"].includes(status.call(client));

@@ -1,16 +1,16 @@
 import type { Tx } from "../ports/tx.ts";
 import { asTexts, refuse, rowsOf } from "./_rows.ts";
 
-/** What is needed of an interactive transaction of Prisma on PostgreSQL. */
+/** The parts of a Prisma interactive transaction on PostgreSQL that are used. */
 export interface PrismaTransaction {
   /** Runs one statement. */
   $queryRawUnsafe(text: string, ...params: unknown[]): PromiseLike<unknown>;
 }
 
 /**
- * The open transaction of Prisma.
+ * Wraps an open Prisma transaction as a `Tx`.
  *
- * @throws {TypeError} it is the client, not what `prisma.$transaction(async (tx) => ...)` hands over.
+ * @throws {TypeError} if it is the client, not the `tx` of `prisma.$transaction(async (tx) => ...)`.
  *
  * @example
  * ```ts ignore
@@ -37,7 +37,7 @@ export function prismaTx(tx: PrismaTransaction): Tx {
   };
 }
 
-/** Prisma's error has a code of its own; the SQLSTATE stands in what the driver below it told. */
+/** Prisma's error has its own code; the SQLSTATE is in what the underlying driver reported. */
 function driverError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const meta: unknown = Reflect.get(error, "meta");

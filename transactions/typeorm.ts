@@ -2,24 +2,24 @@ import type { Tx } from "../ports/tx.ts";
 import { openTransaction } from "./_pg_transaction.ts";
 import { asTexts, refuse, rowsOf } from "./_rows.ts";
 
-/** What is needed of the `EntityManager` of a transaction of TypeORM on PostgreSQL. */
+/** The parts of the `EntityManager` of a TypeORM transaction on PostgreSQL that are used. */
 export interface TypeOrmManager {
-  /** Its one connection. */
+  /** Its single connection. */
   readonly queryRunner?: TypeOrmQueryRunner | undefined;
 }
 
-/** What is needed of a `QueryRunner` of TypeORM. */
+/** The parts of a TypeORM `QueryRunner` that are used. */
 export interface TypeOrmQueryRunner {
   /** Whether a transaction is open on it. */
   readonly isTransactionActive: boolean;
-  /** Runs one statement; structured, or an update's rows would come with their count. */
+  /** Runs one statement. The result is structured because an update's rows would otherwise come with their count. */
   query(text: string, params: unknown[], structured: true): PromiseLike<{ readonly records: unknown }>;
 }
 
 /**
- * The open transaction of TypeORM: its `EntityManager`, or a `QueryRunner` on which one was started.
+ * Wraps an open TypeORM transaction as a `Tx`: its `EntityManager`, or a `QueryRunner` on which one was started.
  *
- * @throws {TypeError} it is the data source's own manager, or no transaction is open.
+ * @throws {TypeError} if it is the data source's own manager, or if no transaction is open.
  *
  * @example
  * ```ts ignore
@@ -43,7 +43,7 @@ export function typeOrmTx(manager: TypeOrmManager | TypeOrmQueryRunner): Tx {
   checkOpen();
   return {
     unsafe: async (text, params) => {
-      // It may have ended since: then the statement would commit by itself, or with whatever is open now.
+      // It may have ended since. Then the statement would commit on its own, or with whatever is open now.
       checkOpen();
       return rowsOf((await runner.query(text, asTexts(params), true)).records);
     },

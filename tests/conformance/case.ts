@@ -1,12 +1,12 @@
 import type { Capabilities } from "./harness.ts";
 import type { Stage } from "./stage.ts";
 
-/** One sentence of the contract and how it is shown. */
+/** One sentence of the contract and its test. */
 export interface Case {
   /** The sentence. */
   readonly name: string;
-  /** What an adapter must be able to do. */
+  /** The capability that an adapter needs for it. */
   readonly needs?: keyof Capabilities;
-  /** Shows it; throws when it does not hold. */
+  /** Tests the sentence; throws when it does not hold. */
   run(stage: Stage): Promise<void>;
 }

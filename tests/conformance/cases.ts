@@ -26,7 +26,7 @@ import { uniqueCases } from "./cases/unique.ts";
 import { upkeepCases } from "./cases/upkeep.ts";
 import { waitCases } from "./cases/wait.ts";
 
-/** What is on record and who is told of it. A handler is what ends a job there, and that wherever it runs. */
+/** What is stored, and who is notified of it. Here handlers only end jobs, and it doesn't matter where they run. */
 export const recordCases: readonly Case[] = [
   ...declarationCases,
   ...transactionCases,
@@ -41,7 +41,7 @@ export const recordCases: readonly Case[] = [
   ...upkeepCases,
 ];
 
-/** What handlers are given, what they do and what is done to them, beside how many others. */
+/** What handlers receive and do, how they are interrupted, and how many run alongside one another. */
 export const handlerCases: readonly Case[] = [
   ...enqueueCases,
   ...edgeCases,
@@ -60,5 +60,5 @@ export const handlerCases: readonly Case[] = [
   ...propertyCases,
 ];
 
-/** The whole contract, area by area. */
+/** The whole contract, grouped by area. */
 export const cases: readonly Case[] = [...recordCases, ...handlerCases];

@@ -12,7 +12,7 @@ export function conformance(harness: Harness): void {
   conformanceOf(harness, cases);
 }
 
-/** Registers a part of it. */
+/** Registers part of the suite. */
 export function conformanceOf(harness: Harness, chosen: readonly Case[]): void {
   for (const each of chosen) register(harness, each);
 }

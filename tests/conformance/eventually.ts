@@ -1,11 +1,14 @@
-/** A look comes after a tenth of the time that it has been waited, within these, in ms: each costs a statement or two. */
+/**
+ * The pause before each look is a tenth of the time waited so far, within these bounds, in ms: each look costs a
+ * statement or two.
+ */
 const LOOK_MS_MIN = 10;
 const LOOK_MS_MAX = 50;
 
 /**
- * Calls a function until it neither throws nor returns false or undefined, and resolves to what it then returns.
+ * Calls a function until it neither throws nor returns false or undefined, and resolves to its result.
  *
- * @throws at the deadline: what it threw last, or that it never held.
+ * @throws at the deadline: what the function last threw, or that the condition never held.
  */
 export async function eventually<T>(
   look: () => T | Promise<T>,
@@ -29,7 +32,10 @@ export async function eventually<T>(
   }
 }
 
-/** Resolves after so many ms. For what must be shown not to happen; what is to happen is waited for. */
+/**
+ * Resolves after this many ms. Use it to show that something does not happen; to wait for something, use {@linkcode
+ * eventually}.
+ */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,2 +1,2 @@
-// By its full name, for a program that uses this has a configuration of its own, which knows no alias of ours.
+// By its full name, because a program that uses this has its own configuration, which doesn't know our aliases.
 export { default } from "npm:fast-check@4.11.0";

@@ -6,50 +6,53 @@ import type { Store } from "../../ports/store.ts";
 import type { Tx } from "../../ports/tx.ts";
 import type { Settings } from "../../runtime/settings.ts";
 
-/** What the suite needs to know of an adapter, and how it makes one. */
+/** What the suite needs to know about an adapter, and how to create its storage. */
 export interface Harness {
-  /** Begins the name of every test. */
+  /** The prefix of every test's name. */
   readonly name: string;
-  /** What the adapter can do. A case that needs more is skipped, and says why. */
+  /** What the adapter can do. A case that needs more is skipped, with the reason. */
   readonly capabilities: Capabilities;
-  /** Hands over a handler module of the suite: its URL to be loaded by threads, or what it exports by default. */
+  /** Returns a handler module of the suite: its URL, for threads to load, or its default export. */
   handler(module: URL): Promise<Handler | URL>;
-  /** Makes empty storage for one case. */
+  /** Creates empty storage for one case. */
   open(): Promise<Bench>;
 }
 
-/** What an adapter can do. */
+/** An adapter's capabilities. */
 export interface Capabilities {
-  /** Handlers are modules in threads: whatever their code does, it can be ended, and it can't end the process. */
+  /**
+   * Whether handlers are modules in threads: whatever their code does, it can be terminated, and it can't end the
+   * process.
+   */
   readonly canEndHandlers: boolean;
 }
 
-/** Storage for one case. Disposing of it removes it with all that is in it. */
+/** The storage of one case. Disposing of it removes it with everything in it. */
 export interface Bench extends AsyncDisposable {
   /**
-   * A store of its own, opened, on this storage. Through it a case plays the part of another process: one that dies,
-   * comes late, or sends no signals.
+   * Opens a separate store on this storage. With it a case plays another process: one that dies, is late, or sends no
+   * signals.
    */
   store(): Promise<Store>;
-  /** Builds a runtime on this storage, not started. There can be several. */
+  /** Builds a runtime on this storage, without starting it. There can be several. */
   runtime(options: RuntimeSpec): Runtime;
   /** Begins a transaction on this storage. */
   begin(): Promise<OpenTransaction>;
-  /** How a handler begins one, wherever it runs. */
+  /** How a handler begins a transaction, wherever it runs. */
   readonly handlerTransactions: HandlerTransactions;
 }
 
-/** What a case asks of a runtime. */
+/** A case's options for a runtime. */
 export interface RuntimeSpec extends CompositionInput {
-  /** Works only these queues. */
+  /** The only queues to work. */
   readonly work?: readonly string[];
   /** Times and sizes, about a tenth of the defaults. */
   readonly settings: Partial<Settings>;
-  /** What does not end within so many ms of its signal is ended, where it can be. */
+  /** Attempts that don't end within this many ms of their signal are terminated, if possible. */
   readonly graceMs: number;
 }
 
-/** An open transaction and how it ends. */
+/** An open transaction and its two ways to end. */
 export interface OpenTransaction {
   /** The transaction. */
   readonly tx: Tx;
@@ -59,10 +62,10 @@ export interface OpenTransaction {
   rollback(): Promise<void>;
 }
 
-/** Says how a handler begins a transaction. */
+/** Describes how a handler begins a transaction. */
 export interface HandlerTransactions {
   /** A module whose default export is `(args: Json) => Promise<OpenTransaction>`. */
   readonly module: string;
-  /** What it is called with. */
+  /** The args for that function. */
   readonly args: Json;
 }

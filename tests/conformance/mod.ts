@@ -1,5 +1,5 @@
 /**
- * The contract as a test suite, the same for every adapter. An author of a `Store` writes a harness (how to make
+ * The contract as a test suite, the same for every adapter. The author of a `Store` writes a harness (how to create
  * storage, a runtime and a transaction) and calls {@linkcode conformance} in a test file.
  *
  * @example
@@ -8,7 +8,7 @@
  * conformance({ name: "my store", capabilities: { canEndHandlers: true }, handler, open });
  * ```
  *
- * The test process needs the permissions to read and write temporary files, and what the adapter needs.
+ * The test process needs permission to read and write temporary files, and whatever the adapter needs.
  *
  * @module
  */

@@ -11,7 +11,7 @@ import { eventually } from "./eventually.ts";
 import type { Action, Entry } from "./handlers/act.ts";
 import type { Bench, Harness, OpenTransaction } from "./harness.ts";
 
-/** Times of the suite: about a tenth of what users get. */
+/** The suite's timing: about a tenth of the users' defaults. */
 export const SUITE_SETTINGS: Partial<Settings> = {
   pollMs: 100,
   heartbeatMs: 500,
@@ -20,17 +20,17 @@ export const SUITE_SETTINGS: Partial<Settings> = {
   stopGraceMs: 1000,
 };
 
-/** Settings under which only a signal finds a job in time: a poll or a heartbeat would come too late. */
+/** Settings under which only a signal finds a job in time: polls and heartbeats are too slow. */
 export const SIGNALS_ALONE: Partial<Settings> = {
   pollMs: 60_000,
   heartbeatMs: 60_000,
   lostAfterMs: 180_000,
 };
 
-/** What ignores its signal for so long is ended, in ms. */
+/** A handler that ignores its signal for this long is terminated, in ms. */
 export const SUITE_GRACE_MS = 200;
 
-/** What a case makes of a runtime. */
+/** A case's options for building a runtime. */
 export interface RuntimeParts {
   readonly kinds?: readonly Kind[];
   readonly periodics?: readonly Periodic[];
@@ -40,7 +40,7 @@ export interface RuntimeParts {
   readonly settings?: Partial<Settings>;
 }
 
-/** Where one case plays: its storage, its runtimes, its journal. All of it is gone when the case ends. */
+/** The environment of one case: its storage, its runtimes, its journal. All of it is removed when the case ends. */
 export class Stage implements AsyncDisposable {
   readonly #harness: Harness;
   readonly #bench: Bench;
@@ -62,19 +62,19 @@ export class Stage implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // Whatever a case left holding may go.
+    // Release everything that the case left holding.
     await Promise.all(this.#runtimes.map((runtime) => runtime.stop()));
     for (const store of this.#stores) await store.close();
     await this.#bench[Symbol.asyncDispose]();
     await Deno.remove(this.#directory, { recursive: true });
   }
 
-  /** Another handler module of the suite, as this adapter wants it. */
+  /** Returns another of the suite's handler modules, in the form that this adapter needs. */
   handler(name: string): Promise<Handler | URL> {
     return this.#harness.handler(new URL(`./handlers/${name}.ts`, import.meta.url));
   }
 
-  /** A kind whose jobs do what their args tell. */
+  /** A kind whose jobs do what their args say. */
   kind(name: string, change: Partial<Kind> = {}): Kind {
     return {
       name,
@@ -87,7 +87,7 @@ export class Stage implements AsyncDisposable {
     };
   }
 
-  /** Args that tell the suite's handler what to do, run by run. */
+  /** Args that tell the suite's handler what to do in each run. */
   act(...runs: Action[]): { readonly [key: string]: Json } {
     return { journal: this.journalPath, runs: runs as unknown as Json };
   }
@@ -119,14 +119,14 @@ export class Stage implements AsyncDisposable {
     return runtime;
   }
 
-  /** A store of its own, to play another process with. */
+  /** Opens a separate store, to play another process. */
   async store(): Promise<Store> {
     const store = await this.#bench.store();
     this.#stores.push(store);
     return store;
   }
 
-  /** Another process that is registered, and never beats again unless it is told to. */
+  /** Registers another process, which sends heartbeats only when told to. */
   async ghost(): Promise<Ghost> {
     const store = await this.store();
     const id = crypto.randomUUID();
@@ -155,7 +155,7 @@ export class Stage implements AsyncDisposable {
     return `${this.#directory}/journal`;
   }
 
-  /** What handlers have noted so far. */
+  /** The handlers' journal entries so far. */
   journal(): Entry[] {
     let text = "";
     try {
@@ -163,22 +163,22 @@ export class Stage implements AsyncDisposable {
     } catch (error) {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
     }
-    // The last line may be half written.
+    // The last line may be incomplete.
     return text.split("\n").slice(0, -1).map((line) => JSON.parse(line));
   }
 
-  /** How often handlers have started: of one job, or all. */
+  /** How often handlers have started, for one job or all. */
   starts(id?: JobId): number {
     return this.journal().filter((entry) => entry.what === "start" && (id === undefined || entry.id === id))
       .length;
   }
 
-  /** A file that lets go who holds for it. */
+  /** A file whose appearance releases handlers that wait for it. */
   gate(name = "gate"): Gate {
     return new Gate(`${this.#directory}/${name}`);
   }
 
-  /** Resolves to the job once it is in a state. */
+  /** Resolves to the job once it is in the given state. */
   until(runtime: Runtime, id: JobId, state: JobState, deadlineMs = 5000): Promise<JobDetail> {
     return eventually(async () => {
       const job = await runtime.get(id);
@@ -187,13 +187,13 @@ export class Stage implements AsyncDisposable {
     }, deadlineMs);
   }
 
-  /** Resolves once the handler of a job has noted that it started, for the nth time. */
+  /** Resolves once the job's handler has recorded its nth start. */
   async untilStarted(id: JobId, times = 1): Promise<void> {
     await eventually(() => this.starts(id) >= times);
   }
 }
 
-/** A file whose being there is a signal between a case and a handler. */
+/** A file whose existence is a signal between a case and a handler. */
 export class Gate {
   readonly path: string;
 
@@ -205,7 +205,7 @@ export class Gate {
     Deno.writeTextFileSync(this.path, "open");
   }
 
-  /** Resolves once a handler has made it. */
+  /** Resolves once a handler has created it. */
   async opened(): Promise<void> {
     await eventually(() => Deno.stat(this.path).then(() => true));
   }
@@ -226,23 +226,23 @@ export class Ghost {
     return this.store.claim({ owner: this.id, queue, limit, free });
   }
 
-  /** Claims from the line, and of a kind what lies aside. */
+  /** Claims waiting jobs, and jobs of one kind that were put aside. */
   claimAside(kind: string, limit: number, queue = "default"): Promise<Claimed[]> {
     return this.store.claim({ owner: this.id, queue, limit, free: limit, aside: kind });
   }
 
-  /** The value of a process's last heartbeat; a look that changes nobody's. */
+  /** Returns the value of a process's last heartbeat, without changing any process's. */
   async beatOf(owner: string): Promise<string | undefined> {
     return (await ownersOf(this.store)).find(({ id }) => id === owner)?.beat;
   }
 }
 
-/** Who is on the record, read by one who is not on it. */
+/** Returns the registered processes, read by a process that is not registered. */
 export async function ownersOf(store: Store): Promise<Beat["owners"]> {
   return (await store.beat(crypto.randomUUID())).owners;
 }
 
-/** A job as a store is given it, beside any runtime and its signals. */
+/** A job as passed to a store, without a runtime and its signals. */
 export function bareJob(kind: string, args: Json, change: Partial<NewJob> = {}): NewJob {
   return {
     kind,

@@ -3,7 +3,7 @@ import type { Case } from "../case.ts";
 import { eventually } from "../eventually.ts";
 import { bareJob, type Ghost } from "../stage.ts";
 
-/** What becomes of a run. */
+/** The results of runs. */
 export const attemptCases: readonly Case[] = [
   {
     name: "a failure is retried and each attempt's error is kept: two failures, then it works",

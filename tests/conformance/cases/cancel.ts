@@ -3,7 +3,7 @@ import type { Case } from "../case.ts";
 import { eventually, pause } from "../eventually.ts";
 import { SIGNALS_ALONE } from "../stage.ts";
 
-/** Calling jobs off. */
+/** Cancelling jobs. */
 export const cancelCases: readonly Case[] = [
   {
     name: "a cancelled job never runs, also when its time comes; its neighbour does",

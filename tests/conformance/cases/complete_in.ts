@@ -66,7 +66,7 @@ export const completeInCases: readonly Case[] = [
       const after = stage.gate();
       const id = await runtime.enqueue("k", stage.act(completing(stage, { after: after.path })));
       await stage.untilStarted(id);
-      // Told to the store alone, and no heartbeat finds it: the handler must not be ended before it has tried.
+      // Only the store knows, and no heartbeat finds it: the handler must not be ended before it has tried.
       const store = await stage.store();
       assertEquals((await store.cancel(id)).result, "requested");
       after.open();

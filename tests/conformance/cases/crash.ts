@@ -10,7 +10,7 @@ const CRASHES: readonly (readonly [string, Action])[] = [
   ["self.close()", { do: "close" }],
 ];
 
-/** Handlers that break what they run in. */
+/** Handlers that break the thread or process they run in. */
 export const crashCases: readonly Case[] = [
   ...CRASHES.map(([what, action]): Case => ({
     name: `${what} in a handler is a failed attempt, told at once, and the process goes on`,

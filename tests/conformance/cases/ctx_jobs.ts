@@ -23,7 +23,7 @@ export const ctxJobsCases: readonly Case[] = [
         { kind: "later", args: { n: 2 }, uniqueByArgs: true } as const,
         { kind: "later", args: { n: 2 }, uniqueByArgs: true } as const,
       ];
-      // They wait, so that they can be looked at.
+      // They wait, so that they can be inspected.
       await runtime.pauseQueue("maintenance");
       const queued = requests.map((request) => ({ ...request, queue: "maintenance" }));
       const [one] = await outputOf(stage, runtime, { do: "enqueue", requests: [queued[0]!] }) as string[];

@@ -12,7 +12,7 @@ const FAULTY: readonly (readonly [string, Record<string, unknown>, string])[] = 
   ["a name of 129 characters", { name: "x".repeat(129) }, "129"],
 ];
 
-/** What is refused at construction. */
+/** Declarations refused at construction. */
 export const declarationCases: readonly Case[] = [
   ...FAULTY.map(([what, change, part]): Case => ({
     name: `a kind with ${what} is refused at construction`,

@@ -23,7 +23,7 @@ function cycle(): unknown {
   return value;
 }
 
-/** Data at the edges, and the bounds. */
+/** Edge cases of data, and the bounds. */
 export const edgeCases: readonly Case[] = [
   ...REFUSED.map(([what, args, path]): Case => ({
     name: `${what} in the args is refused by a typed error that names ${path}`,
@@ -50,7 +50,7 @@ export const edgeCases: readonly Case[] = [
         TooLargeError,
       );
       await open.rollback();
-      // Its output is above what is kept, which its own attempt must bear, and nothing else.
+      // Its output is larger than the store keeps. This must fail its own attempt and nothing else.
       await stage.until(runtime, id, "discarded");
     },
   },

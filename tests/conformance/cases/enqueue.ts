@@ -19,7 +19,7 @@ const MIXED: Json = {
   "key with spaces": 1,
 };
 
-/** Enqueueing, outside of transactions. */
+/** Enqueuing, outside of transactions. */
 export const enqueueCases: readonly Case[] = [
   {
     name: "a handler gets exactly the JSON that was enqueued",
@@ -187,7 +187,7 @@ export const enqueueCases: readonly Case[] = [
       const runAt = new Date("2001-01-01T00:00:00Z");
       const id = await runtime.enqueue("k", stage.act({ do: "return" }), { runAt });
       const job = await stage.until(runtime, id, "completed");
-      // Jobs that pretend to be old would overtake those that have waited. A busy server may pause between the two.
+      // Jobs that pretended to be old would overtake jobs that have waited. A busy server may pause between the two.
       assert(Date.parse(job.scheduledAt) >= Date.parse(job.enqueuedAt) - 1000);
     },
   },

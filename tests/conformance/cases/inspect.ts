@@ -3,7 +3,7 @@ import { InvalidOptionError } from "../../../ports/errors.ts";
 import type { Json } from "../../../ports/json.ts";
 import type { Case } from "../case.ts";
 
-/** Looking at jobs. */
+/** Inspecting jobs. */
 export const inspectCases: readonly Case[] = [
   {
     name: "list by kind, queue and state gives those jobs and no other, newest first",

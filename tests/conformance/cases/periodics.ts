@@ -23,12 +23,12 @@ async function failing(stage: Stage, change: Record<string, Json> = {}): Promise
   return { name: "sweep", every: HOUR, handler: await stage.handler("fails"), ...change } as Periodic;
 }
 
-/** A periodic as it is stored. */
+/** Reads a stored periodic. */
 async function rowOf(store: Store, name = "sweep"): Promise<PeriodicRow | undefined> {
   return (await store.periodics([name])).rows[0];
 }
 
-/** Stores a periodic as the leader does: by default as {@linkcode sweep} declares it, due long ago. */
+/** Stores a periodic as the leader does: by default as {@linkcode sweep} declares it, long overdue. */
 async function planned(store: Store, change: Partial<PeriodicPlan> = {}): Promise<PeriodicRow> {
   const plan: PeriodicPlan = {
     name: "sweep",
@@ -44,13 +44,13 @@ async function planned(store: Store, change: Partial<PeriodicPlan> = {}): Promis
   return (await rowOf(store, plan.name))!;
 }
 
-/** Takes a tick of a periodic as it stands; null when it was not taken. */
+/** Takes a tick of a periodic in its current version; null when it was not taken. */
 async function take(store: Store, tickMs: number, name = "sweep"): Promise<TakenTick | null> {
   const { version } = (await rowOf(store, name))!;
   return (await store.takeTicks([{ name, version, tickMs, nextTickMs: tickMs + 1000 }]))[0] ?? null;
 }
 
-/** Claims the run that waits, and ends it. */
+/** Claims the waiting run, and ends it. */
 async function endRun(ghost: Ghost, how: Partial<Settlement> = {}): Promise<JobId> {
   const [claimed] = await ghost.claim(1, 1, "maintenance");
   const { id, run } = claimed!;
@@ -59,7 +59,7 @@ async function endRun(ghost: Ghost, how: Partial<Settlement> = {}): Promise<JobI
   return id;
 }
 
-/** Resolves to the status of a periodic once it is as wished. */
+/** Resolves to the status of a periodic once it is as wanted. */
 function statusOnce(
   runtime: Runtime,
   isRight: (status: PeriodicStatus) => boolean,
@@ -75,7 +75,7 @@ const BACKOFF = {
   alone: false,
 } as const;
 
-/** Work at fixed times. */
+/** Scheduled work. */
 export const periodicCases: readonly Case[] = [
   {
     name: "a periodic waits for its first tick, also when it is a program's first start",
@@ -137,7 +137,7 @@ export const periodicCases: readonly Case[] = [
       const store = await stage.store();
       const runs = await store.list({ kind: "periodic:sweep", limit: 1000 });
       const passed = (await rowOf(store))!.lastTickMs! / 250 - Math.floor(startedMs / 250);
-      // The database's clock need not be ours to the millisecond.
+      // The database's clock may differ from ours by milliseconds.
       assert(runs.length >= 6 && runs.length <= passed + 1, `${runs.length} runs in ${passed} ticks`);
       for (const tick of ticks) assertEquals(Date.parse(tick) % 250, 0);
     },
@@ -220,7 +220,7 @@ export const periodicCases: readonly Case[] = [
       assertEquals(await take(ghost.store, 2000), null);
       const { id, run } = claimed!;
       assertEquals(id, first!.jobId);
-      // It failed, and its next attempt is due: it only waits for its turn.
+      // It failed, and its next attempt is due: it is only waiting for its turn.
       await ghost.store.settle(ghost.id, [{ id, run, ...BACKOFF, delayMs: 0 }]);
       assertEquals(await take(ghost.store, 2000), null);
       await endRun(ghost);
@@ -275,7 +275,7 @@ export const periodicCases: readonly Case[] = [
       "an ended run comes back in line only when no other run waits or runs, and no tick is taken beside it",
     async run(stage) {
       const ghost = await stage.ghost();
-      // Of an ordinary kind, which says nothing of periodics.
+      // An ordinary kind, whose name doesn't reveal that it is a periodic's.
       const job = { ...JOB, kind: "build" };
       await planned(ghost.store, { spec: { schedule: { every: HOUR }, job } });
       await take(ghost.store, HOUR);
@@ -336,7 +336,7 @@ export const periodicCases: readonly Case[] = [
         ],
       );
       assertEquals(done.map(({ lastRun }) => lastRun!.output), [common.args, common.args]);
-      // Beside it the kind is enqueued as ever.
+      // The kind can still be enqueued as usual.
       const id = await runtime.enqueue("build", { month: "2026-12" });
       await stage.until(runtime, id, "completed");
       assertEquals((await runtime.periodic()).map(({ runs }) => runs.length), [1, 1]);
@@ -516,7 +516,7 @@ export const periodicCases: readonly Case[] = [
       await statusOnce(older, ({ lastTickAt }) => lastTickAt !== null);
       const newer = await stage.start(await parts(700));
       const [before] = await older.periodic();
-      // Whoever leads takes the ticks of what is stored, whatever it declares itself.
+      // Any leader takes the ticks of stored periodics, whatever it declares itself.
       const status = await statusOnce(
         older,
         ({ schedule, lastTickAt }) =>

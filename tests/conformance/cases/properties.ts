@@ -12,7 +12,7 @@ const SEQUENCES = 50;
 const STEPS_MAX = 14;
 const ROUND_TRIPS = 2000;
 const BATCH = 500;
-/** Of each batch so many are read one by one too. */
+/** This many jobs of each batch are also read one by one. */
 const READ = 20;
 /** How long the handlers of a batch may take, in ms. */
 const ECHO_MS = 60_000;
@@ -38,7 +38,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** What a job is, in as few words as possible. The store must agree after every step. */
+/** A minimal model of a job. The store must agree with it after every step. */
 class Model {
   state: JobState = "pending";
   attempt = 0;
@@ -90,7 +90,7 @@ class Model {
     this.maxAttempts = Math.max(this.maxAttempts, this.attempt + 1);
   }
 
-  /** Its process is lost; it had started. */
+  /** Its process is lost, after the job had started. */
   rescue(): void {
     if (this.state !== "running") return;
     this.errors++;
@@ -110,7 +110,7 @@ async function anotherProcess(store: Store): Promise<Ghost> {
   return new Ghost(store, id);
 }
 
-/** One job, the process that works it, and what the model says of both. */
+/** One job, the process that works it, and the model of both. */
 class Sequence {
   readonly #model: Model;
   readonly #id: string;
@@ -153,7 +153,7 @@ class Sequence {
     const may = this.#model.claim(aside);
     assertEquals(claimed.map(({ id }) => id), may ? [this.#id] : []);
     if (!may) return;
-    // One that runs alone is not recorded by its claim.
+    // A job that runs alone is not recorded as started by its claim.
     await this.#ghost.store.started(this.#ghost.id, claimed);
     this.#old.push({ id: this.#id, run: claimed[0]!.run });
   }
@@ -212,7 +212,7 @@ class Sequence {
 const json: fc.Arbitrary<Json> = fc.jsonValue({ stringUnit: "binary", maxDepth: 4 })
   .filter((value) => !JSON.stringify(value).includes("\\u0000")) as fc.Arbitrary<Json>;
 
-/** Enqueues random args and compares what a claim hands over with what was given, byte by byte in a fixed order of keys. */
+/** Enqueues random args and compares what a claim returns with them, byte by byte in a fixed order of keys. */
 export async function roundTrips(stage: Stage, count: number): Promise<void> {
   const runtime = stage.build({ kinds: [stage.kind("k")] });
   const ghost = await stage.ghost();
@@ -234,7 +234,7 @@ export async function roundTrips(stage: Stage, count: number): Promise<void> {
   }
 }
 
-/** Enqueues random args for a handler that returns them, and compares what it returned with what was given, in the same way. */
+/** Enqueues random args for a handler that returns them, and compares the results with the args in the same way. */
 export async function echoes(stage: Stage, count: number): Promise<void> {
   const echo = stage.kind("echo", { handler: await stage.handler("echo"), maxAttempts: 1 });
   const runtime = await stage.start({ kinds: [echo], queues: [{ name: "default", concurrency: BATCH }] });
@@ -254,7 +254,7 @@ export async function echoes(stage: Stage, count: number): Promise<void> {
   }
 }
 
-/** As JSON text with the keys of each object in order: the order is not kept, and means nothing. */
+/** JSON text with sorted object keys: key order is not preserved, and has no meaning. */
 function ordered(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(ordered).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
@@ -262,7 +262,7 @@ function ordered(value: unknown): string {
   return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${ordered(each)}`).join(",")}}`;
 }
 
-/** What holds for whatever is drawn. A failure tells the seed and the smallest example. */
+/** Properties that hold for any random input. A failure reports the seed and the smallest example. */
 export const propertyCases: readonly Case[] = [
   {
     name: "whatever happens to a job, in whatever order, its state and its counts are the model's",

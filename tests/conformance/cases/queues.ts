@@ -3,7 +3,7 @@ import type { Case } from "../case.ts";
 import { eventually, pause } from "../eventually.ts";
 import { bareJob, SIGNALS_ALONE } from "../stage.ts";
 
-/** Queues, wake-ups and kinds of other programs. */
+/** Queues, wake-ups, and kinds declared only by other programs. */
 export const queueCases: readonly Case[] = [
   {
     name: "a queue that is blocked to its limit leaves the others at full speed",
@@ -40,7 +40,7 @@ export const queueCases: readonly Case[] = [
       const hold = { kind: "slow", args: stage.act({ do: "hold", until: gate.path }) };
       const slow = await runtime.enqueueMany(Array.from({ length: 4 }, () => hold));
       for (const id of slow) await stage.untilStarted(id);
-      // Three are beside the queue, one has kept its slot: one is left.
+      // Three run beside the queue and one has kept its slot, so one slot is free.
       const quick = await runtime.enqueue("quick", stage.act({ do: "return" }));
       await stage.until(runtime, quick, "completed");
       const more = await runtime.enqueueMany([hold, hold]);
@@ -181,10 +181,10 @@ export const queueCases: readonly Case[] = [
       assertEquals([aside.state, aside.attempt, aside.errors, stage.starts()], ["pending", 0, [], 0]);
       const shown = (await older.overview()).kinds.find(({ kind }) => kind === "new");
       assertEquals([shown?.declared, shown?.states.pending], [false, 1]);
-      // It is out of the way: those behind it go on.
+      // It was put aside, so the jobs behind it proceed.
       const known = await older.enqueue("old", stage.act({ do: "return" }));
       await stage.until(older, known, "completed");
-      // While an old program still runs it may claim the job first, and put it aside again.
+      // While an old program still runs, it may claim the job first and put it aside again.
       await older.stop();
       const newer = await stage.start({ kinds: both });
       const job = await stage.until(newer, id, "completed");

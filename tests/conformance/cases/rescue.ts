@@ -60,7 +60,7 @@ export const rescueCases: readonly Case[] = [
         const ghost = await stage.ghost();
         const [claimed] = await ghost.claim(1);
         assertEquals([claimed!.attempt, claimed!.alone], [start, start > 1]);
-        // What runs alone does not start with its claim.
+        // A job that runs alone is not started by its claim.
         await ghost.store.started(ghost.id, [claimed!]);
         const beat = await ghost.beatOf(ghost.id);
         const rescued = await store.rescue(ghost.id, beat!, LOST);
@@ -107,7 +107,7 @@ export const rescueCases: readonly Case[] = [
       const [made] = await ghost.store.insert([bareJob("k", {})]);
       await ghost.claim(1);
       await stage.start({ kinds: [stage.kind("k")], settings: { heartbeatMs: 100, lostAfterMs: 1000 } });
-      // Slower than those who watch, so that they see the same heartbeat more than once.
+      // Slower than the watching processes, so that they see the same heartbeat more than once.
       for (let beats = 0; beats < 6; beats++) {
         assertEquals((await ghost.store.beat(ghost.id)).alive, true);
         await pause(350);
@@ -199,7 +199,7 @@ export const rescueCases: readonly Case[] = [
       const beat = (await one!.beatOf(ghost.id))!;
       const rescues = await Promise.all([one, two].map((by) => by!.store.rescue(ghost.id, beat, LOST)));
       const retried = rescues.flatMap((rescue) => rescue.retried);
-      // What one skipped because the other held it, a second look finds.
+      // A second call finds jobs that one rescuer skipped because the other held them.
       if (!rescues.some(({ complete }) => complete)) {
         retried.push(...(await one!.store.rescue(ghost.id, beat, LOST)).retried);
       }
@@ -243,7 +243,7 @@ export const rescueCases: readonly Case[] = [
       const marked = await ghost.store.started(ghost.id, [held!]).catch((error) => error);
       await open.rollback();
       assertEquals([first.retried, first.complete, alive], [[started!.id], false, false]);
-      // What it took now would be rescued too, and charged for a second start.
+      // A job that it took now would be rescued too, and charged for a second start.
       assertEquals(taken, []);
       assertInstanceOf(marked, OffTheRecordError);
       const second = await other.store.rescue(ghost.id, (await other.beatOf(ghost.id))!, LOST);
@@ -262,7 +262,7 @@ export const rescueCases: readonly Case[] = [
       const store = await stage.store();
       const alive = await ownersOf(store);
       assertEquals(alive.length, 1);
-      // Not by the job's state: it may run again at once.
+      // The job's state can't tell: it may run again at once.
       await eventually(async () => {
         const owner = (await ownersOf(store)).find((each) => each.id === alive[0]!.id);
         if (owner === undefined) return true;

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import { JobNotFoundError, JobRunningError } from "../../../ports/errors.ts";
 import type { Case } from "../case.ts";
 
-/** Putting jobs back in line by hand. */
+/** Retrying jobs by hand. */
 export const retryCases: readonly Case[] = [
   {
     name: "retry runs a job again that was discarded by exhaustion: one more attempt, its errors kept",

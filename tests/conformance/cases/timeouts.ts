@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "../../support/assert
 import type { Case } from "../case.ts";
 import { eventually } from "../eventually.ts";
 
-/** The limit of an attempt. */
+/** The time limit of an attempt. */
 export const timeoutCases: readonly Case[] = [
   {
     name: "at the timeout the signal aborts, the attempt has failed with one error, and the next one works",
@@ -17,7 +17,7 @@ export const timeoutCases: readonly Case[] = [
       assertStringIncludes(job.errors[0]!.message, "150");
       const abort = stage.journal().find((entry) => entry.what === "abort")!;
       const start = stage.journal().find((entry) => entry.what === "start")!;
-      // The handler's own first line comes a little after its start, on a machine that is busy.
+      // On a busy machine the handler's first line runs slightly after its start.
       assert(abort.at - start.at >= 100, `aborted after ${abort.at - start.at} ms`);
     },
   },

@@ -4,7 +4,7 @@ import type { Case } from "../case.ts";
 import { pause } from "../eventually.ts";
 import { SIGNALS_ALONE } from "../stage.ts";
 
-/** Work inside the caller's transaction. */
+/** Calls inside the caller's transaction. */
 export const transactionCases: readonly Case[] = [
   {
     name: "a job of a transaction that rolls back never exists and never runs",
@@ -14,7 +14,7 @@ export const transactionCases: readonly Case[] = [
       const id = await runtime.with(open.tx).enqueue("k", stage.act({ do: "return" }));
       assertEquals(await runtime.get(id), null);
       await open.rollback();
-      // A job that comes after it has run: had it existed, it would have run before.
+      // A later job has run: if the first had existed, it would have run before.
       const next = await runtime.enqueue("k", stage.act({ do: "return" }));
       await stage.until(runtime, next, "completed");
       assertEquals(await runtime.get(id), null);

@@ -15,12 +15,12 @@ const HOUR_MS = 3_600_000;
 const FAR: DebounceRule = { by: ["tag"], quietMs: HOUR_MS, atMostMs: 2 * HOUR_MS };
 
 const queueOf = (name: string) => ({ name, concurrency: 5 });
-/** Times under which it is soon known who lives. */
+/** Timing under which dead processes are noticed quickly. */
 const BRISK = { heartbeatMs: 100, lostAfterMs: 300 };
 
 const inAnHour = () => new Date(Date.now() + HOUR_MS);
 
-/** The ways to enqueue one job. */
+/** All ways to enqueue one job. */
 function waysOf(stage: Stage, jobs: Jobs): Readonly<Record<string, (args: Json) => Promise<string>>> {
   return {
     single: (args) => jobs.enqueue("k", args),
@@ -32,7 +32,7 @@ function waysOf(stage: Stage, jobs: Jobs): Readonly<Record<string, (args: Json) 
   };
 }
 
-/** What kinds declare of twins: `unique`, `debounce`; and `offer`. */
+/** The rules for twins that kinds declare, `unique` and `debounce`; and `offer`. */
 export const twinCases: readonly Case[] = [
   {
     name: "offer tells the id, and whether the job was added",
@@ -260,7 +260,7 @@ export const twinCases: readonly Case[] = [
         const enqueueAll = (tag: string) =>
           Promise.all(Array.from({ length: 50 }, (_, n) => ways[n % ways.length]!({ tag, n })));
         assertEquals(new Set(await enqueueAll(name)).size, 1);
-        // And where a holder is there that does not keep them out.
+        // And when there is a holder that doesn't keep them out.
         const [ended] = await runtimes[0]!.list();
         await runtimes[0]!.cancel(ended!.id);
         const [next, ...others] = new Set(await enqueueAll(name));
@@ -311,7 +311,7 @@ export const twinCases: readonly Case[] = [
       const args = stage.tagged("a", { do: "return" });
       const id = await runtime.enqueue("k", args);
       const [one, other] = [await stage.begin(), await stage.begin()];
-      // Neither waits for the other, nor anybody for them.
+      // Neither waits for the other, and nobody waits for them.
       assertEquals(await runtime.with(one.tx).offer("k", args), { id, added: false });
       assertEquals(await runtime.with(other.tx).offer("k", args), { id, added: false });
       assertEquals(await runtime.offer("k", args), { id, added: false });
@@ -433,7 +433,7 @@ export const twinCases: readonly Case[] = [
       await runtime.pauseQueue("default");
       const next = await runtime.enqueue("k", stage.tagged("a", { do: "return" }));
       const ghost = await stage.ghost();
-      // The run that is under way ends as one that fails.
+      // The current run fails.
       const { run } = (await runtime.get(failing))!;
       const error = { class: "error", message: "no" } as const;
       assertEquals(
@@ -491,7 +491,7 @@ export const twinCases: readonly Case[] = [
         const runtime = stage.build({ kinds: [kind], queues: ["default", "old"].map(queueOf) });
         const request = { kind: kind.name, args: stage.tagged("a", { do: "return" }), ...options };
         const [id] = await runtime.enqueueMany([{ ...request, queue: "old" }]);
-        // As long as nobody works either of them it stays where it is.
+        // While nobody works either queue, the job stays where it is.
         assertEquals(await runtime.enqueueMany([request]), [id]);
         assertEquals((await runtime.get(id!))!.queue, "old");
         const worker = await stage.start({ kinds: [kind], queues: [queueOf("default")] });
@@ -530,7 +530,7 @@ export const twinCases: readonly Case[] = [
       const inMs = await Promise.all(twins.map(async (id) => {
         return Date.parse((await runtime.get(id))!.scheduledAt) - before;
       }));
-      // The clock is the store's, which may be another machine's.
+      // The clock is the store's, which may be on another machine.
       const isNear = (ms: number, expected: number) => Math.abs(ms - expected) < 30_000;
       assert(isNear(inMs[0]!, 60_000) && isNear(inMs[1]!, 60_000), inMs.join());
       assert(isNear(inMs[2]!, 0) && isNear(inMs[3]!, 0), inMs.join());
@@ -596,7 +596,7 @@ export const twinCases: readonly Case[] = [
         ]);
         assertEquals([mixed[1], new Set(mixed).size], [holder, 3]);
       }
-      // The runtime that gathers single enqueues asks for none of this.
+      // The runtime, which gathers single enqueues, is not involved here.
       const store = await stage.store();
       const [bare] = await store.insertAndSignal([bareJob("k", { tag: "a", n: 4 })]);
       assertEquals(bare, { id: holder, existed: true });
@@ -612,12 +612,13 @@ export const twinCases: readonly Case[] = [
       const living = await stage.start(newer);
       await living.pauseQueue("default");
       const last = await stage.start(older);
-      // Between its declaration and its record the living one's may have come back, for a heartbeat.
+      // Between its declaration and its registration, the living process's rule may have been restored, until the next
+      // heartbeat.
       await eventually(() => areTwins(living), 3000);
       await last.stop();
       await eventually(async () => !await areTwins(living), 3000);
       await living.stop();
-      // A program that only enqueues is on no record: without a worker, the last one's holds.
+      // A program that only enqueues is never registered. Without a worker, the rule of the last worker holds.
       assertEquals(await areTwins(stage.build(older)), false);
     },
   },
@@ -629,7 +630,7 @@ export const twinCases: readonly Case[] = [
       await living.pauseQueue("default");
       const store = await stage.store();
       const kinds = [{ name: "k", queue: "default", maxAttempts: 3, rule: keyRuleOf(BY_TAG)! }];
-      // On the record first: what only a process declares that is not there is taken back at any time.
+      // Registered first: what only an unregistered process declares may be reverted at any time.
       await store.register({ id: crypto.randomUUID(), name: "lost", queues: [], kinds });
       await store.declare({ kinds, queues: ["default"] });
       assertEquals(await areTwins(living), true);

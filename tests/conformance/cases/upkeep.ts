@@ -13,7 +13,7 @@ function isNear(actual: number | null, expected: number): boolean {
   return actual !== null && Math.abs(actual - expected) < 5000;
 }
 
-/** How the work beside the jobs goes. */
+/** The status of upkeep tasks. */
 export const upkeepCases: readonly Case[] = [
   {
     name: "failures of a task add up over all processes until one of them succeeds",

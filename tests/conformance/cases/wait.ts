@@ -4,7 +4,10 @@ import type { Case } from "../case.ts";
 import { eventually, pause } from "../eventually.ts";
 import { SIGNALS_ALONE } from "../stage.ts";
 
-/** Other transactions on the same server, which are not the suite's, may be open for a while: long, so that none fails a case. */
+/**
+ * Transactions of others on the same server may stay open for a while. This limit is long so that none of them fails a
+ * case.
+ */
 const GONE_MS = 60_000;
 
 /** `wait(id, maxMs, options)`. */
@@ -125,7 +128,8 @@ export const waitCases: readonly Case[] = [
         const open = await stage.begin();
         const id = await runtime.with(open.tx).enqueue("k", stage.act({ do: "return", value: end }));
         const answer = runtime.wait(id, GONE_MS);
-        // Ended before anything is asserted: what an open one holds would keep the case from its end.
+        // The transaction ends before anything is asserted: while open, it would hold locks that keep the case from
+        // ending.
         const meanwhile = await runtime.wait(id, 150);
         await open[end]();
         assertEquals(meanwhile, { done: false, reason: "timeout" });

@@ -4,18 +4,18 @@ import type { EnqueueRequest, Jobs } from "../../../ports/jobs.ts";
 import type { Json } from "../../../ports/json.ts";
 import type { OpenTransaction } from "../harness.ts";
 
-/** What the suite's handler is told to do in one run. */
+/** What the suite's handler does in one run. */
 export type Action =
   | { readonly do: "return"; readonly value?: Json }
   /** Returns its own args. */
   | { readonly do: "echo" }
-  /** Returns what its context tells. */
+  /** Returns its context's values. */
   | { readonly do: "context" }
   | { readonly do: "fail"; readonly message?: string }
   /** Null stands for NaN, which JSON does not have. */
   | { readonly do: "snooze"; readonly ms: number | null }
   | { readonly do: "discard"; readonly reason: string }
-  /** Works until a file exists; then returns. At its signal it obeys, returns all the same, or goes on. */
+  /** Works until a file exists, then returns. At its signal it throws, returns all the same, or goes on. */
   | { readonly do: "hold"; readonly until: string; readonly atSignal?: "throw" | "return" | "ignore" }
   | {
     readonly do: "progress";
@@ -30,13 +30,13 @@ export type Action =
     readonly end: "commit" | "rollback";
     /** Waits for this file before it completes. */
     readonly after?: string;
-    /** Writes this file once the completion is in the transaction. */
+    /** Creates this file once the completion is in the transaction. */
     readonly mark?: string;
     /** Waits for this file between the completion and the end of the transaction. */
     readonly until?: string;
     readonly thenFail?: boolean;
   }
-  /** Enqueues through its context, perhaps in a transaction of its own, and returns the ids. */
+  /** Enqueues through its context, optionally in its own transaction, and returns the ids. */
   | {
     readonly do: "enqueue";
     readonly requests: readonly EnqueueRequest[];
@@ -44,25 +44,25 @@ export type Action =
   }
   /** Cancels a job through its context. */
   | { readonly do: "cancel"; readonly id: string }
-  /** Tells what enqueueing refuses: for each request the error's class, and the field that it names. */
+  /** Reports what enqueuing refuses: for each request the error's class, and the field that it names. */
   | { readonly do: "enqueue wrongly"; readonly requests: readonly Json[] }
   | { readonly do: "throw"; readonly what: "undefined" | "string" | "object" | "long" | "unstorable" }
   | { readonly do: "return odd"; readonly what: "function" | "bigint" | "nan" | "too large" | "undefined" }
-  /** Does not give the thread back within any case. */
+  /** Never yields the thread while any case lasts. */
   | { readonly do: "spin" }
   | { readonly do: "exit" }
   | { readonly do: "close" }
   | { readonly do: "reject" }
-  /** Returns, and leaves a promise behind that rejects so many ms later. */
+  /** Returns, and leaves a promise behind that rejects this many ms later. */
   | { readonly do: "reject later"; readonly ms: number };
 
 /** The args of the suite's handler. */
 export interface ActArgs {
-  /** Where it notes when it starts and ends. */
+  /** The file in which it records its starts and ends. */
   readonly journal: string;
-  /** What it does in its first run, its second one, ...; the last goes on for ever. */
+  /** What it does in its first run, its second run, and so on; the last entry applies to all further runs. */
   readonly runs: readonly Action[];
-  /** Tells jobs apart in the journal. */
+  /** Identifies the job in the journal. */
   readonly tag?: string;
 }
 
@@ -78,7 +78,7 @@ export interface Entry {
 
 const SPIN_MS = 6000;
 
-/** The one handler of the suite: its args tell what it does, a file tells what it did. */
+/** The suite's only handler: its args say what it does, and a file records what it did. */
 export default async function act(given: Json, ctx: JobContext): Promise<Json | void> {
   const args = given as unknown as ActArgs;
   const note = (what: Entry["what"], text?: string) => {
@@ -158,7 +158,10 @@ async function perform(action: Action, args: Json, ctx: JobContext): Promise<Jso
   }
 }
 
-/** For longer than any case lasts, and not for ever: nothing ends such a thread before its process, which has other cases. */
+/**
+ * Spins longer than any case lasts, but not forever: such a thread can't be terminated before its process ends, which
+ * still has other cases to run.
+ */
 function spin(): void {
   const until = performance.now() + SPIN_MS;
   while (performance.now() < until);

@@ -1,6 +1,6 @@
 import type { Json } from "../../../ports/json.ts";
 
-/** Returns its args: what the handler received is then the job's output. */
+/** Returns its args, so that the job's output is what the handler received. */
 export default function echo(args: Json): Json {
   return args;
 }
