@@ -1,3 +1,4 @@
+import { pause } from "../shared/pause.ts";
 import { commandAs, giveTo } from "./account.ts";
 import type { Cluster } from "./cluster.ts";
 import { EmbeddedPostgresError } from "./error.ts";
@@ -121,7 +122,7 @@ async function launchOn(cluster: Cluster, port: number, options: LaunchOptions):
           : `PostgreSQL ${cluster.version} was not ready in ${data} within ${START_MS_MAX} ms:\n${said}`,
       );
     }
-    await Promise.race([end, new Promise((resolve) => setTimeout(resolve, POLL_MS))]);
+    await Promise.race([end, pause(POLL_MS)]);
   }
 }
 
@@ -173,7 +174,7 @@ export async function findRunning(data: string): Promise<Postmaster | null> {
           `for ${START_MS_MAX} ms`,
       );
     }
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await pause(POLL_MS);
   }
 }
 

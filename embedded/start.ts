@@ -1,6 +1,7 @@
 import { InvalidOptionError } from "../ports/errors.ts";
 import type { Log } from "../ports/log.ts";
 import { silentLog } from "../shared/log.ts";
+import { pause } from "../shared/pause.ts";
 import { type Cluster, openCluster, temporaryCluster } from "./cluster.ts";
 import { EmbeddedPostgresError } from "./error.ts";
 import { isAlive, type Postmaster, readPostmaster } from "./postmaster_file.ts";
@@ -126,7 +127,7 @@ async function startIn(
       );
     }
     const hold = holdServer(cluster.home);
-    await new Promise((resolve) => setTimeout(resolve, JOIN_PAUSE_MS));
+    await pause(JOIN_PAUSE_MS);
     const still = await readPostmaster(cluster.data);
     if (still?.pid === running.pid && still.status === "ready" && isAlive(still.pid)) {
       return RunningServer.join(cluster, still, hold, directory);
@@ -232,7 +233,7 @@ class RunningServer implements EmbeddedPostgres {
     }
     this.#hold.release();
     await this.#end(this.#watcher);
-    if (downMs > 0) await new Promise((resolve) => setTimeout(resolve, downMs));
+    if (downMs > 0) await pause(downMs);
     const launched = await relaunch(this.#cluster, { ...this.#options, port: this.#postmaster.port });
     this.#postmaster = launched.postmaster;
     this.#watcher = launched.watcher;
@@ -272,13 +273,13 @@ async function relaunch(
     } catch (error) {
       if (!(error instanceof EmbeddedPostgresError) || performance.now() > deadline) throw error;
     }
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(100);
   }
 }
 
 async function ended(pid: number): Promise<void> {
   const deadline = performance.now() + STOP_MS_MAX;
   while (isAlive(pid) && performance.now() < deadline) {
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await pause(POLL_MS);
   }
 }

@@ -5,6 +5,7 @@ import type { Receipt } from "../ports/events.ts";
 import type { JobId } from "../ports/job.ts";
 import type { WaitOptions } from "../ports/runtime.ts";
 import type { TxRow } from "../ports/tx.ts";
+import { Pauses } from "../shared/pause.ts";
 import { waitMs, waitSignal } from "../shared/waiting.ts";
 import { isEventId } from "./_reads.ts";
 
@@ -37,7 +38,7 @@ export class Receipts {
   readonly #database: Database;
   readonly #waiters: Set<Waiter> = new Set();
   #looking = false;
-  #wake: (() => void) | undefined;
+  readonly #pauses = new Pauses();
   #pauseMs = LOOK_MS_FIRST;
   #stopped = false;
 
@@ -65,14 +66,14 @@ export class Receipts {
       clearTimeout(timer);
       signal?.removeEventListener("abort", aborted);
       this.#waiters.delete(waiter);
-      if (this.#waiters.size === 0) this.#wake?.();
+      if (this.#waiters.size === 0) this.#pauses.cut();
     }
   }
 
   /** Something was fanned out here. */
   lookNow(): void {
     this.#pauseMs = LOOK_MS_FIRST;
-    this.#wake?.();
+    this.#pauses.cut();
   }
 
   /** Answers all who wait. Whoever waits from now on is answered as long as the database can be asked. */
@@ -116,14 +117,7 @@ export class Receipts {
   async #pause(): Promise<void> {
     const ms = this.#pauseMs;
     this.#pauseMs = Math.min(ms * 2, LOOK_MS_MAX);
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#wake = undefined;
+    await this.#pauses.wait(ms);
   }
 }
 

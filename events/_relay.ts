@@ -5,6 +5,7 @@ import type { Jobs } from "../ports/jobs.ts";
 import type { Log } from "../ports/log.ts";
 import type { Upkeep, UpkeepTask } from "../ports/upkeep.ts";
 import { silentLog } from "../shared/log.ts";
+import { Pauses } from "../shared/pause.ts";
 import { AwakeMark } from "./_awake.ts";
 import { ClaimPosition } from "./_claim_position.ts";
 import { backoffMs } from "./_failures.ts";
@@ -60,7 +61,9 @@ export class Relay {
   #loop: Promise<void> | undefined;
   #stopping = false;
   #woken = false;
-  #wake: ((again: boolean) => void) | undefined;
+  readonly #pauses = new Pauses();
+  /** Whether only what must be heard cuts the present pause short. */
+  #deaf = false;
   #renewAt = -Infinity;
   #isFull = false;
 
@@ -118,7 +121,7 @@ export class Relay {
   /** `again`: the database answers again, or there was a gap. */
   #wakeUp(again = false): void {
     this.#woken = true;
-    this.#wake?.(again);
+    if (!this.#deaf || again || this.#stopping) this.#pauses.cut();
   }
 
   async #repeat(): Promise<void> {
@@ -187,14 +190,8 @@ export class Relay {
 
   async #pause(ms: number, deaf = false): Promise<void> {
     if (this.#stopping) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#wake = (again) => {
-        if (deaf && !again && !this.#stopping) return;
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#wake = undefined;
+    this.#deaf = deaf;
+    await this.#pauses.wait(ms);
+    this.#deaf = false;
   }
 }

@@ -3,6 +3,7 @@ import type { Log } from "../ports/log.ts";
 import type { Settled as StoredEnd, Settlement, Store } from "../ports/store.ts";
 import type { Upkeep, UpkeepTask } from "../ports/upkeep.ts";
 import { isOfOthers, isOutage, tookTooLong } from "../shared/outage.ts";
+import { Pauses } from "../shared/pause.ts";
 import { refusesText } from "../shared/refused_text.ts";
 import { levelOf } from "./_level_of.ts";
 import { asciiSettlement } from "./_refused_text.ts";
@@ -87,7 +88,7 @@ export class Settler {
   #idle: (() => void)[] = [];
   #failing = false;
   /** Ends of the pauses that are under way: of the batch, and of one that was set aside. */
-  readonly #pauses: Set<() => void> = new Set();
+  readonly #pauses = new Pauses();
   #draining = false;
   #abandoned = false;
 
@@ -237,26 +238,14 @@ export class Settler {
         else if (!isOfOthers(error) || tookTooLong(error) || ++conflicts >= CONFLICTS_MAX) {
           return await this.#sendWhatCanBeStored(batch, error);
         }
-        await this.#pause(pauseMs);
+        await this.#pauses.wait(pauseMs);
       }
     }
   }
 
   /** The store answers again, after it did not: what waits to be sent again goes now. */
   retry(): void {
-    for (const end of [...this.#pauses]) end();
-  }
-
-  async #pause(ms: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        this.#pauses.delete(end);
-        resolve();
-      };
-      const timer = setTimeout(end, ms);
-      this.#pauses.add(end);
-    });
+    this.#pauses.cut();
   }
 
   #noteOutage(runs: number, inMs: number, error: unknown): void {

@@ -1,6 +1,7 @@
 import { errorText } from "../../ports/error_text.ts";
 import type { Inspector } from "../../ports/inspector.ts";
 import type { Log } from "../../ports/log.ts";
+import { pause } from "../../shared/pause.ts";
 import type { Deliveries } from "./delivery.ts";
 
 const STEP = 1000;
@@ -64,6 +65,6 @@ export async function bringForwardTwice(
   signal?: AbortSignal,
 ): Promise<void> {
   await bringForward(tools, endpointId, options);
-  await new Promise((resolve) => setTimeout(resolve, SENT_AWAY_MS));
+  await pause(SENT_AWAY_MS);
   if (signal?.aborted !== true) await bringForward(tools, endpointId, options);
 }

@@ -2,6 +2,7 @@ import type { Database } from "../../ports/database.ts";
 import type { JobId } from "../../ports/job.ts";
 import type { TxRow } from "../../ports/tx.ts";
 import { isBadValue } from "../../shared/outage.ts";
+import { pause } from "../../shared/pause.ts";
 import { asciiText } from "../../shared/text.ts";
 import type { AttemptFacts } from "./classify.ts";
 import { gathered } from "./gathered.ts";
@@ -236,7 +237,7 @@ export class Deliveries {
             "its record is held by another session, and what became of the attempt is not noted",
           );
         }
-        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        await pause(pauseMs);
       }
     };
   }

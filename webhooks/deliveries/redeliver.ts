@@ -3,10 +3,11 @@ import { JobNotFoundError, JobRunningError } from "../../ports/errors.ts";
 import type { Inspector } from "../../ports/inspector.ts";
 import type { Jobs } from "../../ports/jobs.ts";
 import type { TxRow } from "../../ports/tx.ts";
-import { DELIVER_KIND, deliverArgs } from "./queue_deliveries.ts";
-import { TEST_REPLAY } from "./test_message.ts";
+import { pause } from "../../shared/pause.ts";
 import { DeliveryHeldError, DeliveryNotFoundError } from "../endpoints/endpoint.ts";
 import { JOB_MS_MAX } from "../settings.ts";
+import { DELIVER_KIND, deliverArgs } from "./queue_deliveries.ts";
+import { TEST_REPLAY } from "./test_message.ts";
 
 const STEP = 200;
 const AT_ONCE = 10;
@@ -102,7 +103,7 @@ async function redeliverOne(tools: RedeliverTools, endpointId: string, deliveryI
     const isThere = (await tools.database.query(IS_THERE, [endpointId, deliveryId])).length > 0;
     if (!isThere) throw new DeliveryNotFoundError(deliveryId);
     if (performance.now() > until) throw new DeliveryHeldError(deliveryId);
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await pause(LOOK_MS);
   }
 }
 
@@ -173,7 +174,7 @@ async function bringBack(
         if (!(error instanceof JobRunningError || error instanceof JobNotFoundError)) throw error;
       }
     }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await pause(LOOK_MS);
   }
 }
 

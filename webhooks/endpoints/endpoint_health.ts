@@ -1,9 +1,10 @@
 import type { Database } from "../../ports/database.ts";
 import type { Log } from "../../ports/log.ts";
 import type { TxRow } from "../../ports/tx.ts";
-import { Answers, type Sign } from "./answers.ts";
+import { pause } from "../../shared/pause.ts";
 import type { LoadedDelivery } from "../deliveries/delivery.ts";
 import type { WebhookSettings } from "../settings.ts";
+import { Answers, type Sign } from "./answers.ts";
 
 /**
  * No statement waits for an endpoint's row that another session holds: each one that waits would keep a connection from
@@ -405,6 +406,6 @@ async function whileHeld(
     const [row] = await change();
     if (row !== undefined) return row;
     if (performance.now() + pauseMs > until || !await couldBe()) return undefined;
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    await pause(pauseMs);
   }
 }

@@ -1,3 +1,4 @@
+import { pause } from "../../shared/pause.ts";
 import type { ByteReader } from "./frames.ts";
 
 /** How much is read of one stream in a window, in bytes, and how long a window lasts, in ms: 100 MiB a second. */
@@ -29,7 +30,7 @@ export class PacedReader implements ByteReader {
       // A chunk of short lines may be more than a window takes.
       const windows = 1 + Math.floor(-this.#left / WINDOW_BYTES);
       const rest = this.#since + windows * WINDOW_MS - performance.now();
-      if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
+      if (rest > 0) await pause(rest);
       this.#left += windows * WINDOW_BYTES;
       this.#since = performance.now();
     }

@@ -1,6 +1,7 @@
 import type { Transaction } from "../../../ports/database.ts";
 import { StatementTimeoutError } from "../../../ports/errors.ts";
 import type { TxParam, TxRow } from "../../../ports/tx.ts";
+import { pause } from "../../../shared/pause.ts";
 import type { Statements } from "../sql/statements.ts";
 import type { PostgresDatabase } from "./database.ts";
 
@@ -66,8 +67,7 @@ export class PatientStatements implements Statements {
         if (nowMs >= endMs) {
           throw new StatementTimeoutError("lock", Math.round(nowMs - begunMs), { cause: error.cause });
         }
-        const pause = Math.min(pauseMs * (0.75 + Math.random() / 2), endMs - nowMs);
-        await new Promise((resolve) => setTimeout(resolve, pause));
+        await pause(Math.min(pauseMs * (0.75 + Math.random() / 2), endMs - nowMs));
       }
     }
   }
