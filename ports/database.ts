@@ -75,7 +75,7 @@ export interface ChannelSubscription {
   close(): Promise<void>;
 }
 
-/** A PostgreSQL database as seen by parts that keep their own tables. Only this begins transactions. */
+/** A PostgreSQL database as seen by parts that keep their own tables. No other component begins transactions. */
 export interface Database {
   /** The schema that contains the tables, quoted for SQL. */
   readonly quotedSchema: string;

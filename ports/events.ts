@@ -101,7 +101,8 @@ export interface Alert {
    * - `poisoned`: events were set aside
    * - `discarded`: jobs were discarded, of kinds whose `discardAlert` is not false
    * - `deliveries`: webhook deliveries were given up, other than by a person
-   * - `upkeep`: an upkeep task has failed, or nobody has done it, for longer than the bound, in ms; one alert per task
+   * - `upkeep`: an upkeep task has failed for longer than the bound, in ms, or is overdue because nobody does it; one
+   *   alert per task
    */
   readonly name: "backlog" | "backlog age" | "poisoned" | "discarded" | "deliveries" | "upkeep";
   /** The count, or the duration in ms. */

@@ -158,9 +158,10 @@ export interface Store {
   duePeriodics(request: DueRequest): Promise<DuePeriodics>;
 
   /**
-   * Takes ticks and enqueues their jobs, both or neither for each periodic, and all or none overall. It takes a tick
-   * only if the periodic still has the version that was read and no run of it is running or due. A run waiting for a
-   * later attempt is superseded: it ends cancelled. Returns the ticks taken. Never waits for locks on the periodics.
+   * Takes ticks and enqueues their jobs atomically: a call that throws has taken none. A tick is taken together with
+   * its job, and only if its periodic still has the version that was read and no run of it is running or due. A run
+   * waiting for a later attempt is superseded: it ends cancelled. Returns the ticks taken. Never waits for locks on the
+   * periodics.
    */
   takeTicks(ticks: readonly PeriodicTick[]): Promise<TakenTick[]>;
 
@@ -187,8 +188,8 @@ export interface Store {
   purge(request: Purge): Promise<number>;
 
   /**
-   * Finds jobs of these kinds that were put aside. The next claims that name the kind then find all of them. The
-   * runtime asks at start and with every heartbeat, in case the signal was lost.
+   * Returns where jobs of these kinds were put aside. The next claims that name the kind find all of them. The runtime
+   * asks at start and with every heartbeat, in case the signal was lost.
    */
   findAside(kinds: readonly string[]): Promise<Aside[]>;
 
@@ -241,7 +242,10 @@ export interface Store {
   subscribe(observer: SignalObserver): Promise<SignalSubscription>;
 }
 
-/** The texts of statements to run through a handler's own `Tx`. They complete a job. */
+/**
+ * The texts of statements to run through a handler's own `Tx`. One completes a job, the other names the open
+ * transaction.
+ */
 export interface Completion {
   /**
    * Completes a job. Its placeholders are $1 the id, $2 the run, $3 the output as JSON text or null. A returned row
@@ -269,8 +273,8 @@ export interface NewJob {
   /** Whether kind and args form a unique key, if no rule has been declared for the kind. */
   readonly unique: boolean;
   /**
-   * This program's unique rule for the kind. A rule that was {@linkcode Store.declare | declared} more recently takes
-   * precedence.
+   * This program's unique rule for the kind. If rules were {@linkcode Store.declare | declared}, the last one applies
+   * instead.
    */
   readonly rule?: KeyRule;
 }

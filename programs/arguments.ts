@@ -27,7 +27,7 @@ export interface Arguments {
 /**
  * Parses a command line. Everything after `--` is a word, even if it begins with a dash.
  *
- * @throws {UsageError} if an option is unknown, a value is missing or repeated, or there are too many words.
+ * @throws {UsageError} if an option is unknown, a value is missing or given twice, or there are too many words.
  */
 export function parseArguments(args: readonly string[], shape: ArgumentsShape): Arguments {
   const known = { values: shape.values ?? [], flags: ["help", ...(shape.flags ?? [])] };
