@@ -8,6 +8,9 @@
 const root = decodeURIComponent(new URL("..", import.meta.url).pathname);
 const FOLDER = `${root}docs/api`;
 
+/** How a line begins that is no comment: with a name and what follows it, a keyword, or a bracket. */
+const SIGNATURE = /^(?:[\w#$]+\??[:(<]|(?:readonly|static|override|get|set|new|async|constructor)\b|[[{}|])/;
+
 const isCheck = Deno.args.includes("--check");
 const { exports } = JSON.parse(await Deno.readTextFile(`${root}deno.json`)) as {
   readonly exports: Readonly<Record<string, string>>;
@@ -45,11 +48,14 @@ async function staleFiles(): Promise<string[]> {
 
 /** The signatures of an entry, each symbol with its members below it, in the order of their names. */
 async function pageOf(file: string): Promise<string> {
-  const said = new Set(docLines(JSON.parse(await doc("--json", file))));
+  const docs = docLines(JSON.parse(await doc("--json", file)));
+  const [said, allSaid] = [new Set(docs), docs.join(" ")];
   const symbols: string[][] = [];
   for (const line of (await doc(file)).split("\n")) {
     const text = line.trim();
-    if (text === "" || text.startsWith("@") || text.startsWith("Defined in ") || said.has(text)) continue;
+    if (text === "" || text.startsWith("@") || text.startsWith("Defined in ")) continue;
+    // Long lines of comments are shown in parts.
+    if (said.has(text) || (!SIGNATURE.test(text) && allSaid.includes(text))) continue;
     if (/^\S/.test(line)) symbols.push([line]);
     else symbols.at(-1)?.push(line.trimEnd());
   }
