@@ -5,6 +5,7 @@ export const EMBEDDED_VERSIONS: Readonly<Record<string, string>> = {
   "18": "18.4.0-beta.17",
   "17": "17.10.0-beta.17",
   "16": "16.14.0-beta.17",
+  "15": "15.18.0-beta.17",
 };
 
 /** The major version to start by default. */

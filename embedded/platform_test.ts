@@ -14,6 +14,6 @@ Deno.test("exactVersion() takes a major version or an exact one, and refuses any
   assertEquals(exactVersion("18.1.0-beta.15"), "18.1.0-beta.15");
   assertEquals(majorOf("18.1.0-beta.15"), "18");
   for (const wrong of ["", "9", "latest", "18.4", "18.4.0 || 17"]) {
-    assertThrows(() => exactVersion(wrong), EmbeddedPostgresError, "expected one of 16, 17, 18");
+    assertThrows(() => exactVersion(wrong), EmbeddedPostgresError, "expected one of 15, 16, 17, 18");
   }
 });

@@ -15,7 +15,8 @@ import { EMBEDDED_VERSIONS, type EmbeddedPostgres, startEmbedded } from "../embe
 import { readSummary, type Summary } from "./test_summary.ts";
 
 /** What runs on every version: whatever talks to PostgreSQL. */
-const MATRIX = /^(adapters\/postgres\/|tests\/integration\/|tests\/conformance_postgres_(inline|records))/;
+const MATRIX =
+  /^(adapters\/postgres\/|tests\/integration\/|tests\/schema\/|tests\/conformance_postgres_(inline|records))/;
 
 /** What runs in the matrix alone. */
 const MATRIX_ALONE = /^tests\/conformance_postgres_inline/;

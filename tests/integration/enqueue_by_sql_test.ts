@@ -93,7 +93,7 @@ Deno.test("a trigger enqueues with the row, if and only if its transaction commi
         throw new Error("no");
       })
     );
-    assertEquals((await runtime.list()).length, 2);
+    assertEquals((await runtime.list({ kind: "order.mail" })).length, 2);
   }));
 
 Deno.test("unique_by_args in SQL and uniqueByArgs in code hold one key, under concurrency too", () =>

@@ -369,7 +369,7 @@ Deno.test("create() and update() name what can't be used", async () => {
     [{ eventTypes: "order.*" }, "eventTypes", "a list"],
     [{ description: "x".repeat(501) }, "description", "500 characters"],
     [{ description: "a\0b" }, "description", "500 characters"],
-    [{ signature: "v2" }, "signature", '"v2" is none'],
+    [{ signature: "v2" }, "signature", '"v2" was given'],
     [{ ordered: "yes" }, "ordered", "true or false"],
     [{ owner: "tenant-7" }, "owner", "no such member here, expected url, eventTypes, description, ownerId"],
   ];
