@@ -3,7 +3,7 @@
  * follow from, and handlers run in worker threads, bounded, time-limited and retried.
  *
  * @example Define a kind, enqueue in a transaction, run
- * ```ts ignore
+ * ```ts
  * import { createRuntime } from "@millrace/millrace";
  * import postgres from "postgres";
  *
@@ -22,7 +22,7 @@
  * const sql = postgres(url);
  * await sql.begin(async (tx) => {
  *   const [order] = await tx`insert into orders (customer) values ('Ada') returning id`;
- *   await millrace.with(tx).enqueue("order.mail", { id: order.id });
+ *   await millrace.with(tx).enqueue("order.mail", { id: order!.id });
  * });
  * ```
  *
@@ -105,7 +105,7 @@ export type {
 export type { FailureClass, FinalState, JobDetail, JobId, JobState, JobSummary } from "./ports/job.ts";
 export type { CancelResult, EnqueueOptions, EnqueueRequest, Jobs } from "./ports/jobs.ts";
 export type { Json, JsonInput } from "./ports/json.ts";
-export { MissingKeyMemberError } from "./ports/key_rule.ts";
+export { type DebounceRule, MissingKeyMemberError, type UniqueRule } from "./ports/key_rule.ts";
 export type { Kind, Periodic, Queue } from "./ports/kind.ts";
 export { type Log, type LogOptions } from "./ports/log.ts";
 export { createLog, silentLog } from "./shared/log.ts";

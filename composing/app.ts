@@ -39,7 +39,7 @@ const APP: Options<AppSpec> = {
  * @throws {CompositionError} naming every fault of the table, and members that are not known.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * export default defineApp({ registrars: [orders, mail, search], queues: { outbound: 8, notify: 4 } });
  * ```
  */

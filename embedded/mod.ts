@@ -5,7 +5,7 @@
  * Linux and macOS, x64 and arm64 (tried on Linux x64). It needs permission to read, write, run and use the network.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * import { startEmbedded } from "@millrace/millrace/embedded";
  *
  * await using postgres = await startEmbedded({ ephemeral: true });

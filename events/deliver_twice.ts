@@ -22,7 +22,7 @@ export interface DeliverTwiceOptions {
  * @throws {Error} a job was given up, or did not end in time; the message names its subscription and the reason.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * await using runtime = createMemoryRuntime({ registrars: [orders] });
  * await runtime.start();
  * await deliverTwice(runtime, [{ type: "order.placed", subject: "order:1" }]);

@@ -148,7 +148,7 @@ export interface Subscription {
  *
  * @example
  * ```ts
- * import type { InOrder } from "@millrace/millrace";
+ * import type { InOrder } from "@millrace/millrace/ports";
  * const ledger: InOrder = {
  *   isWanted: () => Promise.resolve(true),
  *   take: async (tx, eventIds) => {

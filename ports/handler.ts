@@ -54,7 +54,7 @@ export interface JobContext {
    * `permissions.enqueue` names; anything else throws an {@linkcode EnqueueNotAllowedError}.
    *
    * @example
-   * ```ts ignore
+   * ```ts
    * await ctx.jobs.enqueue("order.archive", { orderId });
    * await sql.begin(async (tx) => {
    *   await tx`update orders set state = 'paid' where id = ${orderId}`;
@@ -128,7 +128,7 @@ export class Discard extends Error {
  * not a number counts as 0; the maximum is 10 years.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * if (!(await reportIsReady())) throw snooze(60_000);
  * ```
  */
@@ -140,7 +140,7 @@ export function snooze(delayMs: number): Snooze {
  * Throw it to end the job for good, however many attempts it has left.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * if (response.status === 410) throw discard("the receiver is gone");
  * ```
  */

@@ -20,7 +20,7 @@ export type TxRow = Record<string, unknown>;
  * postgres.js `TransactionSql` fits as it is, other drivers need a line.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * await sql.begin(async (tx) => {
  *   await tx`insert into orders (id) values (${id})`;
  *   await jobs.with(tx).enqueue("order.mail", { id });

@@ -53,11 +53,12 @@ export interface TypedJobs<K extends TypedKind> {
  * and JSON. Args are checked in one place only: against the kind's declaration in the composition.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * const jobs = typedJobs(millrace, [orderMail, indexProduct]);
  * await jobs.with(tx).enqueue(orderMail, { orderId: "1" });
  * await jobs.enqueue("order.mail", { orderId: "1" });
- * await jobs.enqueue("order.mial", { orderId: "1" }); // does not compile
+ * // @ts-expect-error no kind has this name
+ * await jobs.enqueue("order.mial", { orderId: "1" });
  * ```
  */
 export function typedJobs<const K extends TypedKind>(jobs: Jobs, kinds: readonly K[]): TypedJobs<K> {

@@ -41,7 +41,8 @@ export type TypedHandler<Schema extends ArgsSchema> = (
  * InvalidArgsError}. The store keeps the args as given, and the handler receives the schema's output for them.
  *
  * @example
- * ```ts ignore
+ * ```ts
+ * // order_mail.ts
  * import { defineKind } from "@millrace/millrace/ports";
  * import { z } from "zod";
  *
@@ -69,7 +70,7 @@ export function defineKind<const Name extends string, Schema extends ArgsSchema>
  * not match is discarded immediately, with the issues as the reason, because every attempt would read the same args.
  *
  * @example The module that `order.mail` names as its handler
- * ```ts ignore
+ * ```ts
  * import { handlerOf } from "@millrace/millrace/ports";
  * import { orderMail } from "./order_mail.ts";
  *

@@ -97,7 +97,7 @@ const JOB_COLUMN_TYPES = ["text", "character varying", "bigint"];
  * can't hold an id, or `batch` is out of range.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * const { enqueued } = await reconcilePending(
  *   { database, table: "orders", jobColumn: "mail_job_id", where: "mailed_at is null", log },
  *   (tx, row) => jobs.with(tx).enqueue("order.mail", { orderId: String(row.id) }),

@@ -15,7 +15,7 @@ export type ReconcilePeriodicSpec =
  * @throws what {@linkcode reconcilePending} throws, as far as it can be checked without a database.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * const orders: RegistrarInput = ({ database, jobs, log }) => ({
  *   kinds: [orderMail],
  *   periodics: [reconcilePeriodic(

@@ -189,12 +189,12 @@ export type PerformOptions = Pick<EnqueueOptions, "priority">;
  * @throws {CompositionError} listing every fault of the composition at once.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * await using bench = createTestBench({ registrars: [orders] });
  * await placeOrder(bench.runtime, { id: "1" });
  * assertEquals((await bench.enqueued("order.mail")).map((job) => job.args), [{ orderId: "1" }]);
  * const [mail] = await bench.drain();
- * assertEquals(mail.state, "completed");
+ * assertEquals(mail!.state, "completed");
  * ```
  */
 export function createTestBench(options: TestBenchOptions): TestBench {

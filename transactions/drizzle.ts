@@ -20,7 +20,7 @@ export interface DrizzleSql<Query> {
  * @throws {TypeError} if it is the database, not the transaction from `db.transaction()`.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * import { sql } from "drizzle-orm";
  *
  * await db.transaction(async (tx) => {

@@ -19,7 +19,7 @@ export interface KyselyTransaction {
  * @throws {TypeError} if it is the database, not the transaction from `db.transaction().execute()`.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * await db.transaction().execute(async (trx) => {
  *   await trx.insertInto("orders").values(order).execute();
  *   await millrace.with(kyselyTx(trx)).enqueue("order.mail", { orderId: order.id });

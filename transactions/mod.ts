@@ -3,7 +3,7 @@
  * works as it is. Each helper recognizes its library's transactions by their shape, and imports no library.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * import { kyselyTx } from "@millrace/millrace/transactions";
  *
  * await db.transaction().execute(async (trx) => {

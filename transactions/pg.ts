@@ -15,7 +15,7 @@ export interface PgClient {
  * is open.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * const client = await pool.connect();
  * await client.query("begin");
  * await millrace.with(pgTx(client)).enqueue("order.mail", { orderId });

@@ -13,7 +13,7 @@ export interface PrismaTransaction {
  * @throws {TypeError} if it is the client, not the `tx` of `prisma.$transaction(async (tx) => ...)`.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * await prisma.$transaction(async (tx) => {
  *   await tx.order.create({ data: order });
  *   await millrace.with(prismaTx(tx)).enqueue("order.mail", { orderId: order.id });

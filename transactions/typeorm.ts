@@ -22,7 +22,7 @@ export interface TypeOrmQueryRunner {
  * @throws {TypeError} if it is the data source's own manager, or if no transaction is open.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * await dataSource.transaction(async (manager) => {
  *   await manager.save(order);
  *   await millrace.with(typeOrmTx(manager)).enqueue("order.mail", { orderId: order.id });

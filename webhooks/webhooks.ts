@@ -90,7 +90,7 @@ interface Bound {
  * a runtime was built with the registrar, and need not wait for its start.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * import { createRuntime } from "@millrace/millrace";
  * import { Webhooks } from "@millrace/millrace/webhooks";
  *

@@ -137,7 +137,7 @@ const UPKEEP_TIMEOUT_MS = 30_000;
  * @throws {PoolTooSmallError} the pool can't hold what the runtime needs.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * const store = createPostgresStore({ url: "postgres://app:secret@localhost/app" });
  * await store.migrate();
  * ```

@@ -3,7 +3,7 @@
  * Nothing but web standards is used, so it runs on Deno, Node 20, Bun, Cloudflare Workers and in browsers.
  *
  * @example A receiver
- * ```ts ignore
+ * ```ts
  * import { WebhookVerifier } from "@millrace/millrace/webhooks/verify";
  *
  * const verifier = new WebhookVerifier(secret); // whsec_... or whpk_..., as the sender showed it

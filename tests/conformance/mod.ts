@@ -3,7 +3,7 @@
  * storage, a runtime and a transaction) and calls {@linkcode conformance} in a test file.
  *
  * @example
- * ```ts ignore
+ * ```ts ignore: the harness is the author's
  * import { conformance } from "@millrace/millrace/conformance";
  * conformance({ name: "my store", capabilities: { canEndHandlers: true }, handler, open });
  * ```
