@@ -101,18 +101,32 @@ export interface Misfit {
 }
 
 /** The members that are not known or not accepted, in their order, then those that are missing. */
-export function* misfitsOf<T extends object>(given: object, options: Options<T>): Generator<Misfit> {
-  for (const [name, value] of Object.entries(given)) {
+export function misfitsOf<T extends object>(given: object, options: Options<T>): Misfit[] {
+  // Every enqueue comes by here, so nothing is made where nothing is wrong.
+  let misfits = NONE;
+  for (const name of Object.keys(given)) {
     const option = Object.hasOwn(options, name) ? options[name as keyof Options<T>] : undefined;
-    if (option === undefined) yield { name, value, expected: null };
-    else if (value !== undefined && !option.accepts(value)) yield { name, value, expected: option.expected };
+    const value: unknown = given[name as keyof typeof given];
+    if (option !== undefined && (value === undefined || option.accepts(value))) continue;
+    misfits = [...misfits, { name, value, expected: option?.expected ?? null }];
   }
-  for (const name in options) {
-    const { isRequired, expected } = options[name];
-    if (isRequired === true && Reflect.get(given, name) === undefined) {
-      yield { name, value: undefined, expected };
-    }
+  for (const name of requiredOf(options)) {
+    if (Reflect.get(given, name) !== undefined) continue;
+    misfits = [...misfits, { name, value: undefined, expected: options[name as keyof Options<T>].expected }];
   }
+  return misfits;
+}
+
+const NONE: Misfit[] = [];
+const requiredNames = new WeakMap<object, readonly string[]>();
+
+function requiredOf(options: object): readonly string[] {
+  let names = requiredNames.get(options);
+  if (names === undefined) {
+    names = Object.entries(options).filter(([, { isRequired }]) => isRequired === true).map(([name]) => name);
+    requiredNames.set(options, names);
+  }
+  return names;
 }
 
 /**
@@ -128,11 +142,12 @@ export function checkOptions<T extends object>(
   options: Options<T>,
   prefix: string = "",
 ): asserts given is Partial<T> {
-  checkObject(what, given, namesOf(options));
-  for (const { name, value, expected } of misfitsOf(given, options)) {
-    if (expected === null) throw new InvalidOptionError(`${what} with`, name, namesOf(options));
-    throw new InvalidOptionError(prefix + name, value, expected);
-  }
+  if (otherThanMembers(given) !== undefined) checkObject(what, given, namesOf(options));
+  const [misfit] = misfitsOf(given, options);
+  if (misfit === undefined) return;
+  const { name, value, expected } = misfit;
+  if (expected === null) throw new InvalidOptionError(`${what} with`, name, namesOf(options));
+  throw new InvalidOptionError(prefix + name, value, expected);
 }
 
 /** The defaults of options. Those without one are left out. */
@@ -167,7 +182,7 @@ export function optionFaults<T extends object>(
   prefix: string = "",
 ): string[] {
   const where = prefix === "" ? name : `${name}: ${prefix.slice(0, -1)}`;
-  return [...misfitsOf(given, options)].map((each) =>
+  return misfitsOf(given, options).map((each) =>
     each.expected === null
       ? `${where}: ${show(each.name)} is not known, expected ${namesOf(options)}`
       : `${name}: ${prefix}${each.name} is ${show(each.value)}, expected ${each.expected}`
