@@ -3,6 +3,7 @@ import { InvalidOptionError } from "../ports/errors.ts";
 import type { EventId } from "../ports/event.ts";
 import type { Receipt } from "../ports/events.ts";
 import type { JobId } from "../ports/job.ts";
+import { Pause } from "../ports/pause.ts";
 import type { WaitOptions } from "../ports/runtime.ts";
 import type { TxRow } from "../ports/tx.ts";
 import { waitMs, waitSignal } from "../ports/waiting.ts";
@@ -37,7 +38,7 @@ export class Receipts {
   readonly #database: Database;
   readonly #waiters: Set<Waiter> = new Set();
   #looking = false;
-  #wake: (() => void) | undefined;
+  readonly #betweenLooks = new Pause();
   #pauseMs = LOOK_MS_FIRST;
   #stopped = false;
 
@@ -65,14 +66,14 @@ export class Receipts {
       clearTimeout(timer);
       signal?.removeEventListener("abort", aborted);
       this.#waiters.delete(waiter);
-      if (this.#waiters.size === 0) this.#wake?.();
+      if (this.#waiters.size === 0) this.#betweenLooks.end();
     }
   }
 
   /** Something was fanned out here. */
   lookNow(): void {
     this.#pauseMs = LOOK_MS_FIRST;
-    this.#wake?.();
+    this.#betweenLooks.end();
   }
 
   /** Answers all who wait. Whoever waits from now on is answered as long as the database can be asked. */
@@ -116,14 +117,7 @@ export class Receipts {
   async #pause(): Promise<void> {
     const ms = this.#pauseMs;
     this.#pauseMs = Math.min(ms * 2, LOOK_MS_MAX);
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#wake = undefined;
+    await this.#betweenLooks.for(ms);
   }
 }
 

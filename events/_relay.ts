@@ -3,6 +3,7 @@ import type { ChannelSubscription, Database } from "../ports/database.ts";
 import { errorText } from "../ports/error_text.ts";
 import type { Jobs } from "../ports/jobs.ts";
 import { type Log, silentLog } from "../ports/log.ts";
+import { Pause } from "../ports/pause.ts";
 import type { Upkeep, UpkeepTask } from "../ports/upkeep.ts";
 import { AwakeMark } from "./_awake.ts";
 import { ClaimPosition } from "./_claim_position.ts";
@@ -59,7 +60,9 @@ export class Relay {
   #loop: Promise<void> | undefined;
   #stopping = false;
   #woken = false;
-  #wake: ((again: boolean) => void) | undefined;
+  readonly #pause = new Pause();
+  /** Whether the pause is a rest after a failure. */
+  #resting = false;
   #renewAt = -Infinity;
   #isFull = false;
 
@@ -117,21 +120,23 @@ export class Relay {
   /** `again`: the database answers again, or there was a gap. */
   #wakeUp(again = false): void {
     this.#woken = true;
-    this.#wake?.(again);
+    if (again || this.#stopping || !this.#resting) this.#pause.end();
   }
 
   async #repeat(): Promise<void> {
     let failures = 0;
     while (!this.#stopping) {
       this.#woken = false;
+      this.#resting = false;
       try {
         const pauseMs = await this.#passing.run(() => this.#step());
         failures = 0;
-        if (!this.#woken && pauseMs > 0) await this.#pause(pauseMs);
+        if (!this.#woken && pauseMs > 0) await this.#pause.for(pauseMs);
       } catch {
         failures++;
         // Whatever arrives meanwhile would meet the same trouble.
-        await this.#pause(backoffMs(failures, this.#options.settings), true);
+        this.#resting = true;
+        if (!this.#stopping) await this.#pause.for(backoffMs(failures, this.#options.settings));
       }
     }
   }
@@ -182,18 +187,5 @@ export class Relay {
   async #renew(): Promise<void> {
     this.#renewAt = performance.now() + this.#options.settings.sweepMs * RENEW_PART;
     await this.#set.renew();
-  }
-
-  async #pause(ms: number, deaf = false): Promise<void> {
-    if (this.#stopping) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#wake = (again) => {
-        if (deaf && !again && !this.#stopping) return;
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#wake = undefined;
   }
 }

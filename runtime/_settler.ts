@@ -1,6 +1,7 @@
 import { errorText } from "../ports/error_text.ts";
 import type { Log } from "../ports/log.ts";
 import type { Settled as StoredEnd, Settlement, Store } from "../ports/store.ts";
+import { Pause } from "../ports/pause.ts";
 import type { Upkeep, UpkeepTask } from "../ports/upkeep.ts";
 import { refusesText } from "../ports/refused_text.ts";
 import { levelOf } from "./_level_of.ts";
@@ -85,8 +86,8 @@ export class Settler {
   #unsettled = 0;
   #idle: (() => void)[] = [];
   #failing = false;
-  /** Ends of the pauses that are under way: of the batch, and of one that was set aside. */
-  readonly #pauses: Set<() => void> = new Set();
+  /** Before a batch, or an end that was set aside, is sent again. */
+  readonly #pause = new Pause();
   #draining = false;
   #abandoned = false;
 
@@ -236,26 +237,14 @@ export class Settler {
         else if (!isOfOthers(error) || tookTooLong(error) || ++conflicts >= CONFLICTS_MAX) {
           return await this.#sendWhatCanBeStored(batch, error);
         }
-        await this.#pause(pauseMs);
+        await this.#pause.for(pauseMs);
       }
     }
   }
 
   /** The store answers again, after it did not: what waits to be sent again goes now. */
   retry(): void {
-    for (const end of [...this.#pauses]) end();
-  }
-
-  async #pause(ms: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        this.#pauses.delete(end);
-        resolve();
-      };
-      const timer = setTimeout(end, ms);
-      this.#pauses.add(end);
-    });
+    this.#pause.end();
   }
 
   #noteOutage(runs: number, inMs: number, error: unknown): void {

@@ -1,3 +1,5 @@
+import { Pause } from "../ports/pause.ts";
+
 /** How a {@linkcode Ticker} runs. */
 export interface TickerOptions {
   /** The work. It may return in how many ms it wants to run again, if sooner than usual. */
@@ -26,7 +28,7 @@ export class Ticker {
   #restMs = 0;
   /** Whether nobody who wakes it cuts that short. */
   #resting = false;
-  #wake: (() => void) | undefined;
+  readonly #pause = new Pause();
   #loop: Promise<void> | undefined;
 
   constructor(options: TickerOptions) {
@@ -41,7 +43,7 @@ export class Ticker {
   /** Cuts the present pause short, unless it is a rest after a failure. */
   wake(): void {
     this.#woken = true;
-    if (!this.#resting) this.#wake?.();
+    if (!this.#resting) this.#pause.end();
   }
 
   /** What made a run fail may be over: one that failed is made again at once. */
@@ -79,14 +81,7 @@ export class Ticker {
         }
       }
       if (this.#stopping || (this.#woken && !this.#resting)) continue;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, Math.max(pauseMs, 1));
-        this.#wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-      this.#wake = undefined;
+      await this.#pause.for(Math.max(pauseMs, 1));
     }
   }
 }

@@ -5,6 +5,7 @@ import {
   TransactionConflictError,
 } from "../../../ports/errors.ts";
 import type { Log } from "../../../ports/log.ts";
+import { Pause } from "../../../ports/pause.ts";
 import type { TxRow } from "../../../ports/tx.ts";
 import { migrationLockKey } from "../sql/identifiers.ts";
 import type { Statements } from "../sql/statements.ts";
@@ -156,17 +157,7 @@ class Waiting {
   /** @throws {DatabaseUnavailableError} the database was closed. */
   async pause(ms: number): Promise<void> {
     const { closed } = this.#database;
-    if (!closed.aborted) {
-      await new Promise<void>((resolve) => {
-        const done = () => {
-          clearTimeout(timer);
-          closed.removeEventListener("abort", done);
-          resolve();
-        };
-        const timer = setTimeout(done, ms * (0.75 + Math.random() / 2));
-        closed.addEventListener("abort", done);
-      });
-    }
+    await new Pause().for(ms * (0.75 + Math.random() / 2), closed);
     if (closed.aborted) {
       throw new DatabaseUnavailableError(
         `The migration of ${this.#part} was given up while it waited: the database connections were closed by this process`,
