@@ -58,6 +58,8 @@ export class Relay {
   readonly #turn: Turn;
   #subscription: ChannelSubscription | undefined;
   #loop: Promise<void> | undefined;
+  #starting: Promise<void> | undefined;
+  #ending: Promise<void> | undefined;
   #stopping = false;
   #woken = false;
   readonly #pause = new Pause();
@@ -89,8 +91,18 @@ export class Relay {
     this.#turn = new Turn(this.#subscribers);
   }
 
-  /** Publishes the set of subscriptions, begins to listen, and begins. */
-  async start(): Promise<void> {
+  /** Publishes the set of subscriptions, begins to listen, and begins. A second call is the same start; after a stop it does nothing. */
+  start(): Promise<void> {
+    return this.#starting ??= this.#start();
+  }
+
+  /** Ends after the present pass, or after a start under way. Idempotent. */
+  stop(): Promise<void> {
+    return this.#ending ??= this.#stop();
+  }
+
+  async #start(): Promise<void> {
+    if (this.#stopping) return;
     await this.#renew();
     this.#subscription = await this.#options.database.listen(OUTBOX_CHANNEL, {
       message: (payload) => {
@@ -101,17 +113,17 @@ export class Relay {
       },
       ready: () => this.#wakeUp(true),
     });
-    this.#loop ??= this.#repeat();
+    if (!this.#stopping) this.#loop = this.#repeat();
   }
 
-  /** Ends after the present pass. Idempotent. */
-  async stop(): Promise<void> {
-    if (this.#stopping) return await this.#loop;
+  async #stop(): Promise<void> {
     this.#stopping = true;
     this.#wakeUp();
+    // Its caller is told when it fails.
+    await this.#starting?.catch(() => {});
     await this.#loop;
-    await this.#subscription?.close();
-    if (this.#loop === undefined) return;
+    if (this.#subscription === undefined) return;
+    await this.#subscription.close();
     await this.#set.leave().catch((error) => {
       this.#log.debug("relay not taken off the record, that happens by itself", { error: errorText(error) });
     });
