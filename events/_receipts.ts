@@ -3,9 +3,9 @@ import { InvalidOptionError } from "../ports/errors.ts";
 import type { EventId } from "../ports/event.ts";
 import type { Receipt } from "../ports/events.ts";
 import type { JobId } from "../ports/job.ts";
+import { Pause } from "../shared/pause.ts";
 import type { WaitOptions } from "../ports/runtime.ts";
 import type { TxRow } from "../ports/tx.ts";
-import { Pauses } from "../shared/pause.ts";
 import { waitMs, waitSignal } from "../shared/waiting.ts";
 import { isEventId } from "./_reads.ts";
 
@@ -38,7 +38,7 @@ export class Receipts {
   readonly #database: Database;
   readonly #waiters: Set<Waiter> = new Set();
   #looking = false;
-  readonly #pauses = new Pauses();
+  readonly #betweenLooks = new Pause();
   #pauseMs = LOOK_MS_FIRST;
   #stopped = false;
 
@@ -66,14 +66,14 @@ export class Receipts {
       clearTimeout(timer);
       signal?.removeEventListener("abort", aborted);
       this.#waiters.delete(waiter);
-      if (this.#waiters.size === 0) this.#pauses.cut();
+      if (this.#waiters.size === 0) this.#betweenLooks.end();
     }
   }
 
   /** Something was fanned out here. */
   lookNow(): void {
     this.#pauseMs = LOOK_MS_FIRST;
-    this.#pauses.cut();
+    this.#betweenLooks.end();
   }
 
   /** Answers all who wait. Whoever waits from now on is answered as long as the database can be asked. */
@@ -117,7 +117,7 @@ export class Receipts {
   async #pause(): Promise<void> {
     const ms = this.#pauseMs;
     this.#pauseMs = Math.min(ms * 2, LOOK_MS_MAX);
-    await this.#pauses.wait(ms);
+    await this.#betweenLooks.for(ms);
   }
 }
 

@@ -1,3 +1,4 @@
+import { Pause } from "../shared/pause.ts";
 import type { Composition } from "../ports/composition.ts";
 import type { ChannelSubscription, Database } from "../ports/database.ts";
 import { errorText } from "../ports/error_text.ts";
@@ -5,7 +6,6 @@ import type { Jobs } from "../ports/jobs.ts";
 import type { Log } from "../ports/log.ts";
 import type { Upkeep, UpkeepTask } from "../ports/upkeep.ts";
 import { silentLog } from "../shared/log.ts";
-import { Pauses } from "../shared/pause.ts";
 import { AwakeMark } from "./_awake.ts";
 import { ClaimPosition } from "./_claim_position.ts";
 import { backoffMs } from "./_failures.ts";
@@ -59,11 +59,13 @@ export class Relay {
   readonly #turn: Turn;
   #subscription: ChannelSubscription | undefined;
   #loop: Promise<void> | undefined;
+  #starting: Promise<void> | undefined;
+  #ending: Promise<void> | undefined;
   #stopping = false;
   #woken = false;
-  readonly #pauses = new Pauses();
-  /** Whether only what must be heard cuts the present pause short. */
-  #deaf = false;
+  readonly #pause = new Pause();
+  /** Whether the pause is a rest after a failure. */
+  #resting = false;
   #renewAt = -Infinity;
   #isFull = false;
 
@@ -90,8 +92,18 @@ export class Relay {
     this.#turn = new Turn(this.#subscribers);
   }
 
-  /** Publishes the set of subscriptions, begins to listen, and begins. */
-  async start(): Promise<void> {
+  /** Publishes the set of subscriptions, begins to listen, and begins. A second call is the same start; after a stop it does nothing. */
+  start(): Promise<void> {
+    return this.#starting ??= this.#start();
+  }
+
+  /** Ends after the present pass, or after a start under way. Idempotent. */
+  stop(): Promise<void> {
+    return this.#ending ??= this.#stop();
+  }
+
+  async #start(): Promise<void> {
+    if (this.#stopping) return;
     await this.#renew();
     this.#subscription = await this.#options.database.listen(OUTBOX_CHANNEL, {
       message: (payload) => {
@@ -102,17 +114,17 @@ export class Relay {
       },
       ready: () => this.#wakeUp(true),
     });
-    this.#loop ??= this.#repeat();
+    if (!this.#stopping) this.#loop = this.#repeat();
   }
 
-  /** Ends after the present pass. Idempotent. */
-  async stop(): Promise<void> {
-    if (this.#stopping) return await this.#loop;
+  async #stop(): Promise<void> {
     this.#stopping = true;
     this.#wakeUp();
+    // Its caller is told when it fails.
+    await this.#starting?.catch(() => {});
     await this.#loop;
-    await this.#subscription?.close();
-    if (this.#loop === undefined) return;
+    if (this.#subscription === undefined) return;
+    await this.#subscription.close();
     await this.#set.leave().catch((error) => {
       this.#log.debug("relay not taken off the record, that happens by itself", { error: errorText(error) });
     });
@@ -121,21 +133,23 @@ export class Relay {
   /** `again`: the database answers again, or there was a gap. */
   #wakeUp(again = false): void {
     this.#woken = true;
-    if (!this.#deaf || again || this.#stopping) this.#pauses.cut();
+    if (again || this.#stopping || !this.#resting) this.#pause.end();
   }
 
   async #repeat(): Promise<void> {
     let failures = 0;
     while (!this.#stopping) {
       this.#woken = false;
+      this.#resting = false;
       try {
         const pauseMs = await this.#passing.run(() => this.#step());
         failures = 0;
-        if (!this.#woken && pauseMs > 0) await this.#pause(pauseMs);
+        if (!this.#woken && pauseMs > 0) await this.#pause.for(pauseMs);
       } catch {
         failures++;
         // Whatever arrives meanwhile would meet the same trouble.
-        await this.#pause(backoffMs(failures, this.#options.settings), true);
+        this.#resting = true;
+        if (!this.#stopping) await this.#pause.for(backoffMs(failures, this.#options.settings));
       }
     }
   }
@@ -186,12 +200,5 @@ export class Relay {
   async #renew(): Promise<void> {
     this.#renewAt = performance.now() + this.#options.settings.sweepMs * RENEW_PART;
     await this.#set.renew();
-  }
-
-  async #pause(ms: number, deaf = false): Promise<void> {
-    if (this.#stopping) return;
-    this.#deaf = deaf;
-    await this.#pauses.wait(ms);
-    this.#deaf = false;
   }
 }

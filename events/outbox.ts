@@ -135,11 +135,20 @@ export class Outbox implements Events, Service {
     const composition = this.#options.composition();
     if (!takesPart(composition)) return;
     const { database, jobs, upkeep, log } = this.#options;
-    await warnOfOldCaptures(database, log);
     const onFanout = () => this.#receipts.lookNow();
     const settings = this.#settings;
-    this.#relay = new Relay({ database, jobs: jobs(), composition, settings, onFanout, upkeep, log });
-    await this.#relay.start();
+    // Made before anything is waited for, so that a stop meanwhile finds it.
+    const relay = this.#relay = new Relay({
+      database,
+      jobs: jobs(),
+      composition,
+      settings,
+      onFanout,
+      upkeep,
+      log,
+    });
+    await warnOfOldCaptures(database, log);
+    await relay.start();
   }
 
   /** Answers who waits for a fan-out, and ends after the present batch. Idempotent. */

@@ -4,29 +4,20 @@ import type { Executor } from "../ports/executor.ts";
 import { isFinal, type JobId } from "../ports/job.ts";
 import type { Log } from "../ports/log.ts";
 import type { DeclaredPeriodic, Requests, Signal, Store } from "../ports/store.ts";
-import type { Upkeep, UpkeepTask } from "../ports/upkeep.ts";
-import { DeclaredKinds } from "./_declared_kinds.ts";
+import type { Upkeep } from "../ports/upkeep.ts";
 import { declaredOf } from "./_declared_of.ts";
 import { Heart } from "./_heart.ts";
 import { Hints } from "./_hints.ts";
 import { Lane } from "./_lane.ts";
-import { Leader } from "./_leader.ts";
+import { LeaderDuties } from "./_leader_duties.ts";
 import { Progress } from "./_progress.ts";
 import { type Settled, Settler } from "./_settler.ts";
 import type { Signaller } from "./_signaller.ts";
 import type { StopDeadline } from "./_stop_deadline.ts";
 import { Suspects } from "./_suspects.ts";
 import type { TickTaker } from "./_tick_taker.ts";
-import { Ticker } from "./_ticker.ts";
-import { UnworkedQueues } from "./_unworked_queues.ts";
 import { within } from "./_within.ts";
 import type { Settings } from "./settings.ts";
-
-/** The most rows that one step of retention deletes. */
-const PURGE_STEP = 1000;
-
-/** After so long a purge that still finds jobs has gone well, in ms: it must not look overdue. */
-const PURGE_RUN_MS = 30_000;
 
 /** What {@linkcode Processing} needs. */
 export interface ProcessingOptions {
@@ -67,17 +58,8 @@ export class Processing {
   readonly #settler: Settler;
   readonly #heart: Heart;
   readonly #hints: Hints;
-  readonly #leader: Leader;
+  readonly #duties: LeaderDuties;
   readonly #lanes: ReadonlyMap<string, Lane>;
-  readonly #ticks: Ticker;
-  readonly #purges: Ticker;
-  readonly #kinds: Ticker;
-  readonly #ticking: UpkeepTask;
-  readonly #purging: UpkeepTask;
-  readonly #renewing: UpkeepTask;
-  readonly #declaredKinds: DeclaredKinds;
-  readonly #unworked: UnworkedQueues;
-  #stopping = false;
 
   /** Does nothing yet. */
   constructor(options: ProcessingOptions) {
@@ -94,34 +76,15 @@ export class Processing {
       log,
     });
     this.#lanes = this.#makeLanes(owner);
-    this.#leader = new Leader({
+    this.#duties = new LeaderDuties({
       store,
       owner,
-      leaseMs: settings.leaseMs,
-      onLeading: () => {
-        this.#lookAtPeriodics();
-        this.#purges.wake();
-      },
+      tickTaker: options.tickTaker,
+      onReady: (queue) => this.ready(queue),
       upkeep,
+      settings,
       log,
     });
-    this.#ticking = upkeep.task("take ticks", {
-      everyMs: settings.pollMs,
-      failing: "periodics not looked at, trying again",
-    });
-    this.#purging = upkeep.task("purge jobs", {
-      everyMs: settings.purgeMs,
-      failing: "ended jobs not purged, trying again",
-    });
-    this.#renewing = upkeep.task("renew kinds", {
-      everyMs: settings.heartbeatMs,
-      failing: "what processes declare of kinds not compared, trying again",
-    });
-    this.#declaredKinds = new DeclaredKinds(store, log);
-    this.#unworked = new UnworkedQueues(store, log);
-    this.#ticks = new Ticker({ everyMs: settings.pollMs, run: () => this.#tick() });
-    this.#purges = new Ticker({ everyMs: settings.purgeMs, run: () => this.#purge() });
-    this.#kinds = new Ticker({ everyMs: settings.heartbeatMs, run: () => this.#renewKinds() });
   }
 
   /** The id of this process on the record. */
@@ -138,15 +101,12 @@ export class Processing {
   async register(): Promise<void> {
     await this.#heart.start();
     // What it has declared may have been taken for that of a process that is gone. What fails here is tried again.
-    await this.#renewKinds().catch(() => {});
+    await this.#duties.renewKinds().catch(() => {});
   }
 
   /** Begins to work. */
   start(): void {
-    this.#leader.start();
-    this.#ticks.start();
-    this.#purges.start();
-    this.#kinds.start();
+    this.#duties.start();
     this.#eachLane((lane) => lane.start());
   }
 
@@ -169,10 +129,7 @@ export class Processing {
   lookAll(): void {
     this.#heart.retry();
     this.#settler.retry();
-    this.#leader.retry();
-    this.#ticks.retry();
-    this.#purges.retry();
-    this.#kinds.retry();
+    this.#duties.retry();
     this.#eachLane((lane) => lane.retry());
   }
 
@@ -206,14 +163,10 @@ export class Processing {
   /** Claims no more, waits for what runs, ends what does not end, writes what became of it, and goes off the record. */
   async stop(deadline: StopDeadline): Promise<void> {
     const { executor, log } = this.#options;
-    this.#stopping = true;
     const lanes = [...this.#lanes.values()];
     log.info("stopping", { running: lanes.reduce((sum, lane) => sum + lane.running, 0) });
     const quiet = Promise.all([
-      this.#ticks.stop(),
-      this.#purges.stop(),
-      this.#kinds.stop(),
-      this.#resign(),
+      this.#duties.stop(),
       ...lanes.map((lane) => lane.close()),
       ...lanes.map((lane) => lane.idle()),
     ]);
@@ -254,10 +207,7 @@ export class Processing {
       lostAfterMs: settings.lostAfterMs,
       onRescued: () => this.#eachLane((lane) => lane.abandon()),
       onFit: () => this.wakeAll(),
-      onFleet: () => {
-        this.#lookAtPeriodics();
-        this.#kinds.wake();
-      },
+      onFleet: () => this.#duties.fleetChanged(),
       onAside: (found) => found.forEach(({ queue, kind }) => this.wakeAside(queue, kind)),
       onRescue: (rescued) => rescued.queues.forEach((queue) => this.ready(queue)),
       onOutdated: () => this.#retire(),
@@ -314,18 +264,9 @@ export class Processing {
 
   /** Ends what it does for the fleet. What runs goes on, and its end is written. */
   #retire(): void {
-    this.#ticks.stop();
-    this.#purges.stop();
-    this.#kinds.stop();
-    this.#resign();
+    this.#duties.stop();
     this.#eachLane((lane) => lane.close());
     this.#options.onOutdated();
-  }
-
-  async #resign(): Promise<void> {
-    await this.#leader.stop().catch((error) => {
-      this.#options.log.warn("not resigned, the lease will run out", { error: errorText(error) });
-    });
   }
 
   #settled(id: JobId, settled: Settled): void {
@@ -335,46 +276,5 @@ export class Processing {
 
   #eachLane(act: (lane: Lane) => void): void {
     for (const lane of this.#lanes.values()) act(lane);
-  }
-
-  /** Other processes are on the record, or this one leads now. */
-  #lookAtPeriodics(): void {
-    this.#options.tickTaker.lookAnew();
-    this.#ticks.wake();
-  }
-
-  async #renewKinds(): Promise<void> {
-    if (!this.#leader.leading && this.#declaredKinds.hasCompared) return;
-    await this.#renewing.run(() => this.#declaredKinds.renew());
-  }
-
-  async #tick(): Promise<number | void> {
-    if (!this.#leader.leading) return;
-    try {
-      const { queues, nextMs, fault } = await this.#options.tickTaker.takeDue();
-      for (const queue of queues) this.ready(queue);
-      if (fault === null) this.#ticking.succeeded();
-      else this.#ticking.failed(fault, { told: true });
-      return nextMs ?? undefined;
-    } catch (error) {
-      this.#ticking.failed(error);
-      throw error;
-    }
-  }
-
-  async #purge(): Promise<void> {
-    if (this.#leader.leading) await this.#unworked.look();
-    const { store, settings } = this.#options;
-    const { retentionCompletedMs, retentionOthersMs } = settings;
-    const step = { completedMs: retentionCompletedMs, othersMs: retentionOthersMs, limit: PURGE_STEP };
-    let isMore = true;
-    const isGoing = () => isMore && this.#leader.leading && !this.#stopping;
-    while (isGoing()) {
-      // Many steps make one success or failure: what can't be deleted is told of after the last one.
-      await this.#purging.run(async () => {
-        const until = performance.now() + PURGE_RUN_MS;
-        do isMore = await store.purge(step) > 0; while (isGoing() && performance.now() < until);
-      });
-    }
   }
 }

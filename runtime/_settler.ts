@@ -1,9 +1,9 @@
 import { errorText } from "../ports/error_text.ts";
 import type { Log } from "../ports/log.ts";
 import type { Settled as StoredEnd, Settlement, Store } from "../ports/store.ts";
+import { Pause } from "../shared/pause.ts";
 import type { Upkeep, UpkeepTask } from "../ports/upkeep.ts";
 import { isOfOthers, isOutage, tookTooLong } from "../shared/outage.ts";
-import { Pauses } from "../shared/pause.ts";
 import { refusesText } from "../shared/refused_text.ts";
 import { levelOf } from "./_level_of.ts";
 import { asciiSettlement } from "./_refused_text.ts";
@@ -87,8 +87,8 @@ export class Settler {
   #unsettled = 0;
   #idle: (() => void)[] = [];
   #failing = false;
-  /** Ends of the pauses that are under way: of the batch, and of one that was set aside. */
-  readonly #pauses = new Pauses();
+  /** Before a batch, or an end that was set aside, is sent again. */
+  readonly #pause = new Pause();
   #draining = false;
   #abandoned = false;
 
@@ -238,14 +238,14 @@ export class Settler {
         else if (!isOfOthers(error) || tookTooLong(error) || ++conflicts >= CONFLICTS_MAX) {
           return await this.#sendWhatCanBeStored(batch, error);
         }
-        await this.#pauses.wait(pauseMs);
+        await this.#pause.for(pauseMs);
       }
     }
   }
 
   /** The store answers again, after it did not: what waits to be sent again goes now. */
   retry(): void {
-    this.#pauses.cut();
+    this.#pause.end();
   }
 
   #noteOutage(runs: number, inMs: number, error: unknown): void {

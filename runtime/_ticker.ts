@@ -1,4 +1,5 @@
-import { Pauses } from "../shared/pause.ts";
+import { Pause } from "../shared/pause.ts";
+
 /** How a {@linkcode Ticker} runs. */
 export interface TickerOptions {
   /** The work. It may return in how many ms it wants to run again, if sooner than usual. */
@@ -27,7 +28,7 @@ export class Ticker {
   #restMs = 0;
   /** Whether nobody who wakes it cuts that short. */
   #resting = false;
-  readonly #pauses = new Pauses();
+  readonly #pause = new Pause();
   #loop: Promise<void> | undefined;
 
   constructor(options: TickerOptions) {
@@ -42,7 +43,7 @@ export class Ticker {
   /** Cuts the present pause short, unless it is a rest after a failure. */
   wake(): void {
     this.#woken = true;
-    if (!this.#resting) this.#pauses.cut();
+    if (!this.#resting) this.#pause.end();
   }
 
   /** What made a run fail may be over: one that failed is made again at once. */
@@ -80,7 +81,7 @@ export class Ticker {
         }
       }
       if (this.#stopping || (this.#woken && !this.#resting)) continue;
-      await this.#pauses.wait(Math.max(pauseMs, 1));
+      await this.#pause.for(Math.max(pauseMs, 1));
     }
   }
 }

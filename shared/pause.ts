@@ -1,32 +1,34 @@
 /** Resolves after a time in ms, or as soon as the signal aborts. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  const pauses = new Pauses();
-  const cut = () => pauses.cut();
-  if (signal?.aborted) return;
-  signal?.addEventListener("abort", cut);
-  await pauses.wait(ms);
-  signal?.removeEventListener("abort", cut);
+  await new Pause().for(ms, signal);
 }
 
-/** Pauses that can be cut short, all at once. */
-export class Pauses {
-  readonly #ends: Set<() => void> = new Set();
+/**
+ * A pause that others can end early. One object serves a loop for its whole life, and any number of pauses at once:
+ *
+ *     no pause --for()--> pausing --time, end(), or the signal--> no pause
+ */
+export class Pause {
+  readonly #ends = new Set<() => void>();
 
-  /** Resolves after a time in ms, or when the pauses are cut. */
-  async wait(ms: number): Promise<void> {
+  /** Resolves after so many ms, at {@linkcode end}, or when the signal aborts. It leaves no timer and no listener. */
+  async for(ms: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) return;
     await new Promise<void>((resolve) => {
       const end = () => {
         clearTimeout(timer);
+        signal?.removeEventListener("abort", end);
         this.#ends.delete(end);
         resolve();
       };
       const timer = setTimeout(end, ms);
+      signal?.addEventListener("abort", end);
       this.#ends.add(end);
     });
   }
 
-  /** Ends the pauses that are under way. */
-  cut(): void {
+  /** Ends the pauses under way. A later one is not affected. */
+  end(): void {
     for (const end of [...this.#ends]) end();
   }
 }

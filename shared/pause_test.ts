@@ -1,27 +1,38 @@
-import { assert, assertEquals, assertLess } from "@std/assert";
-import { pause, Pauses } from "./pause.ts";
+import { assertEquals } from "@std/assert";
+import { Pause } from "./pause.ts";
 
-Deno.test("pause() ends after its time, at the signal's abort, and at once where that has aborted", async () => {
-  const began = performance.now();
-  await pause(20);
-  assert(performance.now() - began >= 19);
-  const abort = new AbortController();
-  const paused = pause(60_000, abort.signal);
-  abort.abort();
-  await paused;
-  await pause(60_000, abort.signal);
-  assertLess(performance.now() - began, 10_000);
+const LONG_MS = 3_600_000;
+
+Deno.test("a pause lasts its time", async () => {
+  const begunAt = performance.now();
+  await new Pause().for(20);
+  assertEquals(performance.now() - begunAt >= 19, true);
 });
 
-Deno.test("Pauses.cut() ends what is under way, and nothing that comes later", async () => {
-  const pauses = new Pauses();
-  pauses.cut();
-  const ended: string[] = [];
-  const both = Promise.all([
-    pauses.wait(60_000).then(() => ended.push("one")),
-    pauses.wait(60_000).then(() => ended.push("two")),
-  ]);
-  pauses.cut();
+Deno.test("end() ends every pause under way, and none that begins later", async () => {
+  const pause = new Pause();
+  const both = Promise.all([pause.for(LONG_MS), pause.for(LONG_MS)]);
+  pause.end();
   await both;
-  assertEquals(ended, ["one", "two"]);
+  let isOver = false;
+  const later = pause.for(LONG_MS).then(() => isOver = true);
+  await Promise.resolve();
+  assertEquals(isOver, false);
+  pause.end();
+  await later;
+});
+
+Deno.test("end() without a pause does nothing", async () => {
+  const pause = new Pause();
+  pause.end();
+  await pause.for(0);
+});
+
+Deno.test("a signal ends a pause, before it as well as during it", async () => {
+  const pause = new Pause();
+  const during = new AbortController();
+  const paused = pause.for(LONG_MS, during.signal);
+  during.abort();
+  await paused;
+  await pause.for(LONG_MS, during.signal);
 });

@@ -1,4 +1,5 @@
 import { ConnectionTimeoutError, DatabaseUnavailableError, sqlStateOf } from "../../../ports/errors.ts";
+import { Pause } from "../../../shared/pause.ts";
 import { Client, type ClientOptions } from "./client.ts";
 
 /** How a pool is made. */
@@ -28,7 +29,8 @@ export class ConnectionPool {
   readonly #all: Set<Client> = new Set();
   readonly #waiters: Set<Waiter> = new Set();
   #ending: Promise<void> | null = null;
-  #drained: (() => void) | null = null;
+  /** How long the end waits for what is lent. */
+  readonly #grace = new Pause();
   #lent = 0;
   /** What was made before this moment is replaced as soon as it is free: the server that it goes to can't serve. */
   #renewedMs = -Infinity;
@@ -117,7 +119,7 @@ export class ConnectionPool {
     if (this.#isFit(client)) this.#idle.push(client);
     else this.#retire(client);
     this.#serve();
-    if (this.#lent === 0) this.#drained?.();
+    if (this.#lent === 0) this.#grace.end();
   }
 
   /** Hands what has come free to whoever waits longest. */
@@ -157,15 +159,7 @@ export class ConnectionPool {
     for (const waiter of [...this.#waiters]) {
       waiter.fail(new DatabaseUnavailableError("The database connections were closed by this process"));
     }
-    if (this.#lent > 0) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, graceMs);
-        this.#drained = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
+    if (this.#lent > 0) await this.#grace.for(graceMs);
     await Promise.all([...this.#all].map((client) => client.end()));
     this.#all.clear();
   }

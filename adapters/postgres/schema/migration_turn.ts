@@ -5,8 +5,8 @@ import {
   TransactionConflictError,
 } from "../../../ports/errors.ts";
 import type { Log } from "../../../ports/log.ts";
+import { Pause } from "../../../shared/pause.ts";
 import type { TxRow } from "../../../ports/tx.ts";
-import { pause } from "../../../shared/pause.ts";
 import { migrationLockKey } from "../sql/identifiers.ts";
 import type { Statements } from "../sql/statements.ts";
 
@@ -157,7 +157,7 @@ class Waiting {
   /** @throws {DatabaseUnavailableError} the database was closed. */
   async pause(ms: number): Promise<void> {
     const { closed } = this.#database;
-    await pause(ms * (0.75 + Math.random() / 2), closed);
+    await new Pause().for(ms * (0.75 + Math.random() / 2), closed);
     if (closed.aborted) {
       throw new DatabaseUnavailableError(
         `The migration of ${this.#part} was given up while it waited: the database connections were closed by this process`,
