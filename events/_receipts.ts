@@ -3,9 +3,9 @@ import { InvalidOptionError } from "../ports/errors.ts";
 import type { EventId } from "../ports/event.ts";
 import type { Receipt } from "../ports/events.ts";
 import type { JobId } from "../ports/job.ts";
-import { Pause } from "../shared/pause.ts";
 import type { WaitOptions } from "../ports/runtime.ts";
 import type { TxRow } from "../ports/tx.ts";
+import { Pause } from "../shared/pause.ts";
 import { waitMs, waitSignal } from "../shared/waiting.ts";
 import { isEventId } from "./_reads.ts";
 

@@ -1,4 +1,3 @@
-import { Pause } from "../shared/pause.ts";
 import type { Composition } from "../ports/composition.ts";
 import type { ChannelSubscription, Database } from "../ports/database.ts";
 import { errorText } from "../ports/error_text.ts";
@@ -6,6 +5,7 @@ import type { Jobs } from "../ports/jobs.ts";
 import type { Log } from "../ports/log.ts";
 import type { Upkeep, UpkeepTask } from "../ports/upkeep.ts";
 import { silentLog } from "../shared/log.ts";
+import { Pause } from "../shared/pause.ts";
 import { AwakeMark } from "./_awake.ts";
 import { ClaimPosition } from "./_claim_position.ts";
 import { backoffMs } from "./_failures.ts";

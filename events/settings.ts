@@ -1,4 +1,4 @@
-import { DELAY_MS_MAX } from "../ports/limits.ts";
+import { DELAY_MS_MAX, TIMER_MS_MAX } from "../ports/limits.ts";
 import { integer, type Options, resolveOptions } from "../shared/options.ts";
 
 /** The times and bounds of events, whole numbers. Every one has a default that suits production; tests make them shorter. */
@@ -15,7 +15,7 @@ export interface EventSettings {
   readonly retentionMs: number;
   /** How often old events are deleted, in ms, from 100 to 10 years. Default 1 hour. */
   readonly purgeMs: number;
-  /** More waiting events than this are an alert, from 0. Default 1,000. */
+  /** More waiting events than this raise an alert, 0 to 2^31 - 1. Default 1,000. */
   readonly alertBacklog: number;
   /** An event that waits longer than this is an alert, in ms, from 0 to 10 years. Default 5 minutes. */
   readonly alertAgeMs: number;
@@ -34,7 +34,7 @@ export const EVENT_SETTINGS: Options<EventSettings> = {
   backoffMaxMs: integer({ min: 1, max: DELAY_MS_MAX, default: 60_000 }),
   retentionMs: integer({ min: 0, max: DELAY_MS_MAX, default: 7 * 24 * 60 * 60 * 1000 }),
   purgeMs: integer({ min: 100, max: DELAY_MS_MAX, default: 60 * 60 * 1000 }),
-  alertBacklog: integer({ min: 0, max: DELAY_MS_MAX, default: 1000 }),
+  alertBacklog: integer({ min: 0, max: TIMER_MS_MAX, default: 1000 }),
   alertAgeMs: integer({ min: 0, max: DELAY_MS_MAX, default: 5 * 60 * 1000 }),
   alertUpkeepMs: integer({ min: 0, max: DELAY_MS_MAX, default: 5 * 60 * 1000 }),
 };

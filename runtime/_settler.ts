@@ -1,9 +1,9 @@
 import { errorText } from "../ports/error_text.ts";
 import type { Log } from "../ports/log.ts";
 import type { Settled as StoredEnd, Settlement, Store } from "../ports/store.ts";
-import { Pause } from "../shared/pause.ts";
 import type { Upkeep, UpkeepTask } from "../ports/upkeep.ts";
 import { isOfOthers, isOutage, tookTooLong } from "../shared/outage.ts";
+import { Pause } from "../shared/pause.ts";
 import { refusesText } from "../shared/refused_text.ts";
 import { levelOf } from "./_level_of.ts";
 import { asciiSettlement } from "./_refused_text.ts";

@@ -8,7 +8,7 @@ export interface Settings {
   readonly pollMs: number;
   /** How often a process renews its heartbeat, in ms, 1 to 2^31 - 1. Default 5,000. */
   readonly heartbeatMs: number;
-  /** After how long without a new heartbeat a process counts as lost, in ms: at least 3 heartbeats. Default 15,000. */
+  /** After how long without a new heartbeat a process counts as lost, in ms: at least 3 heartbeats, 1 to 2^31 - 1. Default 15,000. */
   readonly lostAfterMs: number;
   /** How long the leader's lease lasts, in ms, 1 to 2^31 - 1. Default 15,000. */
   readonly leaseMs: number;

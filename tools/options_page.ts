@@ -1,9 +1,16 @@
 /**
  * Writes docs/options.md: every option of the public interfaces with what its doc comment says of it, so that the page
- * can't say anything else than the code. `--check` writes nothing and fails when the page is not what would be written.
+ * can't say anything else than the code. Bounds and defaults in a comment are compared with the declared ones. `--check` writes nothing and fails when the page is not what would be written.
  *
  * @module
  */
+import { EVENT_SETTINGS } from "../events/settings.ts";
+import { TIMER_MS_MAX } from "../ports/limits.ts";
+import { SETTINGS } from "../runtime/settings.ts";
+import type { Option } from "../shared/options.ts";
+import { WEBHOOK_SETTINGS } from "../webhooks/settings.ts";
+import { EXECUTOR_OPTIONS } from "../workers/options.ts";
+
 const root = decodeURIComponent(new URL("..", import.meta.url).pathname);
 const PAGE = `${root}docs/options.md`;
 
@@ -103,6 +110,52 @@ Every option with its default and its bounds, made from the doc comments by \`de
 An option with \`?\` can be left out. A value that doesn't fit is refused with an error that names it.
 `;
 
+/** The options whose bounds and defaults are declared: what their comments say of them is compared. */
+const DECLARED: Readonly<Record<string, Readonly<Record<string, Option>>>> = {
+  Settings: SETTINGS,
+  EventSettings: EVENT_SETTINGS,
+  WebhookSettings: WEBHOOK_SETTINGS,
+  ExecutorOptions: EXECUTOR_OPTIONS,
+};
+
+/** Units of ms in which comments tell long times. */
+const UNITS: readonly (readonly [ms: number, one: string, many: string])[] = [
+  [365 * 24 * 60 * 60 * 1000, "year", "years"],
+  [24 * 60 * 60 * 1000, "day", "days"],
+  [60 * 60 * 1000, "hour", "hours"],
+  [60 * 1000, "minute", "minutes"],
+  [1000, "s", "s"],
+];
+
+/** The ways in which a comment may write a number. */
+function waysToWrite(value: number): string[] {
+  if (value === TIMER_MS_MAX) return ["2^31 - 1"];
+  const times = UNITS.filter(([ms]) => value > 0 && value % ms === 0).map(([ms, one, many]) =>
+    `${(value / ms).toLocaleString("en")} ${value === ms ? one : many}`
+  );
+  return [value.toLocaleString("en"), ...times];
+}
+
+/**
+ * Compares what a comment says of bounds and default with the declaration.
+ *
+ * @throws {Error} it says something else.
+ */
+function checkNumbers(table: string, name: string, doc: string): void {
+  const option = DECLARED[table]?.[name];
+  if (option?.range === undefined) return;
+  const text = doc.replaceAll(/\s+/g, " ");
+  const [mins, maxs] = option.range.map(waysToWrite) as [string[], string[]];
+  const bounds = mins.flatMap((min) => maxs.flatMap((max) => [`${min} to ${max}`, `${min} ms to ${max}`]));
+  const defaults = typeof option.default === "number"
+    ? waysToWrite(option.default).map((way) => `Default ${way}`)
+    : [];
+  for (const expected of [bounds, defaults]) {
+    if (expected.length === 0 || expected.some((each) => text.includes(each))) continue;
+    throw new Error(`The comment of ${table}.${name} says none of: ${expected.join("; ")}`);
+  }
+}
+
 interface Property {
   readonly name: string;
   readonly optional?: boolean;
@@ -142,6 +195,7 @@ async function tableOf(table: Table): Promise<string> {
     if (doc === undefined) {
       throw new Error(`${table.name}.${property.name} in ${table.file} has no doc comment`);
     }
+    checkNumbers(table.name, property.name, doc);
     return `| \`${property.name}${mark}\` | ${cellOf(doc)} |`;
   });
   const also = table.also === undefined ? "" : `\n${table.also}\n`;

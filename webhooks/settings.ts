@@ -16,7 +16,7 @@ export interface WebhookSettings {
   readonly scheduleMs: readonly number[];
   /** How many attempts a delivery has, 1 to 1,000. Default 18. */
   readonly maxAttempts: number;
-  /** The limit of one request, up to the answer's status. From 1 to 10 s. Default 10 s. */
+  /** The limit of one request, up to the answer's status. From 1 ms to 10 s. Default 10 s. */
   readonly requestMs: number;
   /** The longest time that a Retry-After is followed, from 0 to 10 years. Default 10 hours. */
   readonly retryAfterMs: number;
@@ -32,7 +32,7 @@ export interface WebhookSettings {
   readonly probeMs: number;
   /**
    * How long a delivery to a failing or ordered endpoint keeps others out at most, should its process die. At least 4 s
-   * more than `requestMs`: whoever still sends must have it. Default 20 s.
+   * more than `requestMs`: whoever still sends must have it. From 1 to 10 years. Default 20 s.
    */
   readonly leaseMs: number;
   /**

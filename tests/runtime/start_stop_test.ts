@@ -1,18 +1,18 @@
 import { assertEquals } from "@std/assert";
 import { createMemoryStore } from "../../adapters/memory/memory_store.ts";
-import { createMemoryRuntime, silentLog } from "../../mod.ts";
 import { PostgresDatabase } from "../../adapters/postgres/connection/database.ts";
 import { Relay } from "../../events/_relay.ts";
 import { resolveEventSettings } from "../../events/settings.ts";
-import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
+import { createMemoryRuntime, silentLog } from "../../mod.ts";
 import { DatabaseUnavailableError, RuntimeStateError } from "../../ports/errors.ts";
 import { Leader } from "../../runtime/_leader.ts";
 import { Ticker } from "../../runtime/_ticker.ts";
 import { UpkeepRecords } from "../../runtime/_upkeep.ts";
 import { createExecutor } from "../../workers/executor.ts";
-import { Bus, keeping } from "../events/support/bus.ts";
 import { eventually } from "../conformance/eventually.ts";
+import { Bus, keeping } from "../events/support/bus.ts";
 import { stressStartStop } from "../support/start_stop.ts";
+import { testDatabaseUrl, uniqueSchema } from "../support/test_database.ts";
 
 const refuses = (error: unknown) => error instanceof RuntimeStateError;
 

@@ -5,8 +5,8 @@ import {
   TransactionConflictError,
 } from "../../../ports/errors.ts";
 import type { Log } from "../../../ports/log.ts";
-import { Pause } from "../../../shared/pause.ts";
 import type { TxRow } from "../../../ports/tx.ts";
+import { Pause } from "../../../shared/pause.ts";
 import { migrationLockKey } from "../sql/identifiers.ts";
 import type { Statements } from "../sql/statements.ts";
 
