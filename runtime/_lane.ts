@@ -8,6 +8,7 @@ import type { Upkeep, UpkeepTask } from "../ports/upkeep.ts";
 import { AsideKinds } from "./_aside_kinds.ts";
 import { Beside } from "./_beside.ts";
 import { GivenBack } from "./_given_back.ts";
+import { HeldJobs } from "./_held_jobs.ts";
 import { failedAfterwards, settlementOf } from "./_outcome.ts";
 import { Pace } from "./_pace.ts";
 import type { Progress } from "./_progress.ts";
@@ -67,15 +68,13 @@ export interface LaneOptions {
 /**
  * Works one queue: claims, starts, and hands over the ends.
  *
- * A claimed job is in one of three places, and moves through them in order:
+ * A claimed job is in one of these places, and moves through them in order:
  *
- *     claim --> #buffer --started()--> #recorded --> #running --> settler
- *       |\________ the first `free` of a claim _______/  /
- *       \__ alone --> #suspects ------started()--------/
+ *     claim --> #held, ahead of free slots --> #running --> settler
+ *       |\______ the first `free` of a claim ____/  /
+ *       \__ alone --> #suspects --> #beginning ---/
  *
- * `#buffer` holds what was claimed ahead. It holds no slot and is given back for free, also when the handlers turn out to
- * take so long that nothing of it starts. A start is on record before the
- * handler begins, so that a job which kills the process pays for it, and its neighbours in the buffer do not.
+ * What waits is given back for free, also when the handlers turn out to take so long that nothing of it starts.
  *
  * Suspects (see there) stand beside: they hold a slot only when their turn has come, and a claim takes no fewer others
  * because of them.
@@ -90,13 +89,10 @@ export class Lane implements SuspectsOwner {
   readonly #running = new Set<Running>();
   /** Those of them that hold no slot any more. */
   readonly #beside = new Beside(() => this.#pump());
-  #buffer: Claimed[] = [];
-  #recorded: Claimed[] = [];
-  #recording: Claimed[] = [];
-  readonly #cancelledWhileRecording = new Set<JobId>();
+  readonly #held: HeldJobs;
   readonly #suspects: SuspectLine;
-  /** Suspects whose start is being recorded: each holds a slot. */
-  #beginning = new Set<Suspect>();
+  /** Suspects whose start is being recorded: each holds a slot. True: it is cancelled. */
+  #beginning = new Map<Suspect, boolean>();
   readonly #givenBack: GivenBack;
   /** Slots that the claim under way was promised. */
   #promised = 0;
@@ -117,6 +113,13 @@ export class Lane implements SuspectsOwner {
     const { prefetchMs, prefetchMax } = options.settings;
     this.#pace = new Pace({ concurrency: options.queue.concurrency, prefetchMs, prefetchMax });
     this.#givenBack = new GivenBack(options.log);
+    this.#held = new HeldJobs({
+      record: (jobs) => options.store.started(options.owner(), jobs),
+      goesOn: () => !this.#stopping && !this.#paused,
+      giveBack: (jobs) => this.#release(jobs),
+      onRecorded: () => this.#pump(),
+      log: options.log,
+    });
     this.#suspects = options.suspects.line(this, options.queue.concurrency);
     const claiming = options.upkeep.task(`claim from ${options.queue.name}`, {
       everyMs: options.settings.pollMs,
@@ -194,8 +197,8 @@ export class Lane implements SuspectsOwner {
   /** The jobs that are here, running or not. */
   *held(): Iterable<JobId> {
     for (const { job } of this.#running) yield job.id;
-    for (const { job } of this.#beginning) yield job.id;
-    for (const jobs of [this.#buffer, this.#recorded, this.#recording]) yield* jobs.map((job) => job.id);
+    for (const { job } of this.#beginning.keys()) yield job.id;
+    yield* this.#held.ids();
     yield* this.#suspects.ids();
   }
 
@@ -210,26 +213,19 @@ export class Lane implements SuspectsOwner {
     }
     const suspects = this.#suspects.take(id);
     if (suspects.length > 0) return this.#release(suspects);
-    for (const held of [this.#buffer, this.#recorded]) {
-      const index = held.findIndex((job) => job.id === id);
-      if (index < 0) continue;
-      this.#release(held.splice(index, 1));
-      return;
+    this.#held.cancel(id);
+    for (const suspect of this.#beginning.keys()) {
+      if (suspect.job.id === id) this.#beginning.set(suspect, true);
     }
-    const recording = [...this.#recording, ...[...this.#beginning].map(({ job }) => job)];
-    if (recording.some((job) => job.id === id)) this.#cancelledWhileRecording.add(id);
   }
 
   /** This process was taken for dead: what it holds is no longer its own. */
   abandon(): void {
-    this.#buffer = [];
-    this.#recorded = [];
-    this.#recording = [];
+    this.#held.abandon();
     this.#suspects.take();
-    this.#cancelledWhileRecording.clear();
     const beginning = this.#beginning;
-    this.#beginning = new Set();
-    for (const suspect of beginning) this.#suspects.ended(suspect, null);
+    this.#beginning = new Map();
+    for (const suspect of beginning.keys()) this.#suspects.ended(suspect, null);
     this.abort("rescued");
   }
 
@@ -271,7 +267,7 @@ export class Lane implements SuspectsOwner {
         this.#more = true;
         return;
       }
-      const free = Math.min(limit, Math.max(0, this.#free() - this.#held()));
+      const free = Math.min(limit, Math.max(0, this.#free() - this.#held.size));
       this.#promised = free;
       const by = owner();
       const jobs = await this.#aside.claim(store, { owner: by, queue: queue.name, limit, free });
@@ -306,7 +302,7 @@ export class Lane implements SuspectsOwner {
   #wanted(): number {
     if (this.#paused) return 0;
     if (!this.#mayBegin() || this.#options.settler.backlog > BACKLOG_MAX) return 0;
-    return this.#pace.claimNow(this.#free(), this.#held());
+    return this.#pace.claimNow(this.#free(), this.#held.size);
   }
 
   /**
@@ -333,10 +329,6 @@ export class Lane implements SuspectsOwner {
     return this.#options.fit() && !this.#options.settler.failing;
   }
 
-  #held(): number {
-    return this.#buffer.length + this.#recording.length + this.#recorded.length;
-  }
-
   #take(jobs: readonly Claimed[], free: number): void {
     // The answer may have been so long under way that others take this process for dead by now.
     if (this.#stopping || this.#paused || !this.#options.fit()) return this.#release(jobs);
@@ -345,7 +337,7 @@ export class Lane implements SuspectsOwner {
       if (kind === undefined) this.#putAside(job);
       else if (job.alone) this.#takeSuspect(job, kind);
       else if (index < free) this.#start(job);
-      else this.#buffer.push(job);
+      else this.#held.add(job);
     });
     this.#pump();
   }
@@ -354,12 +346,11 @@ export class Lane implements SuspectsOwner {
   #pump(): void {
     if (this.#stopping || this.#paused || !this.#mayBegin()) return;
     this.#options.suspects.look();
-    while (this.#recorded.length > 0 && this.#free() > this.#promised) this.#start(this.#recorded.shift()!);
+    while (this.#held.ready > 0 && this.#free() > this.#promised) this.#start(this.#held.next());
     const ahead = this.#pace.recordAhead;
-    const short = this.#free() - this.#promised + ahead - this.#recorded.length;
-    const due = this.#recorded.length <= ahead / 2;
-    if (due && short > 0 && this.#buffer.length > 0 && this.#recording.length === 0) this.#record(short);
-    if (this.#buffer.length + this.#recorded.length + this.#suspects.waiting > 0) this.#watchHeld();
+    const { ready } = this.#held;
+    if (ready <= ahead / 2) this.#held.record(this.#free() - this.#promised + ahead - ready);
+    if (this.#held.idle + this.#suspects.waiting > 0) this.#watchHeld();
     if (this.#more && this.#wanted() > 0) this.#claims.wake();
   }
 
@@ -368,7 +359,7 @@ export class Lane implements SuspectsOwner {
       this.#holdTimer = undefined;
       if (this.#suspects.isStuck) this.#releaseLater(this.#suspects.take());
       if (this.#pace.stillMs < HOLD_MS) return this.#pump();
-      this.#releaseAhead();
+      this.#held.giveBackAll();
       this.#options.suspects.look();
       if (this.#suspects.waiting > 0) this.#watchHeld();
     }, HOLD_MS);
@@ -396,7 +387,7 @@ export class Lane implements SuspectsOwner {
   /** For the suspects: the turn of one has come. Its start is recorded before its handler begins, like any other. */
   async beginSuspect(suspect: Suspect): Promise<void> {
     const { job } = suspect;
-    this.#beginning.add(suspect);
+    this.#beginning.set(suspect, false);
     let recorded = false;
     try {
       await this.#options.store.started(this.#options.owner(), [job]);
@@ -405,34 +396,13 @@ export class Lane implements SuspectsOwner {
       this.#options.log.warn("start not recorded, the job goes back in line", { error: errorText(error) });
     }
     // Abandoned meanwhile: the fence has it.
+    const cancelled = this.#beginning.get(suspect);
     if (!this.#beginning.delete(suspect)) return;
-    const cancelled = this.#cancelledWhileRecording.delete(job.id);
     if (recorded && !cancelled && !this.#stopping && !this.#paused && this.#options.fit()) {
       return this.#start(job, suspect);
     }
     this.#release([job]);
     this.#suspects.ended(suspect, null);
-  }
-
-  /** Puts starts on record, oldest first. */
-  async #record(count: number): Promise<void> {
-    const batch = this.#recording = this.#buffer.splice(0, count);
-    let recorded = false;
-    try {
-      await this.#options.store.started(this.#options.owner(), batch);
-      recorded = true;
-    } catch (error) {
-      this.#options.log.warn("starts not recorded, the jobs go back in line", { error: errorText(error) });
-    }
-    // Abandoned meanwhile: the fence has them.
-    if (this.#recording !== batch) return;
-    this.#recording = [];
-    const cancelled = batch.filter((job) => this.#cancelledWhileRecording.has(job.id));
-    for (const job of cancelled) this.#cancelledWhileRecording.delete(job.id);
-    const goesOn = recorded && !this.#stopping && !this.#paused;
-    this.#release(goesOn ? cancelled : batch);
-    if (goesOn) this.#recorded.push(...batch.filter((job) => !cancelled.includes(job)));
-    this.#pump();
   }
 
   #start(job: Claimed, suspect?: Suspect): void {
@@ -490,13 +460,8 @@ export class Lane implements SuspectsOwner {
   }
 
   #releaseHeld(): void {
-    this.#releaseAhead();
+    this.#held.giveBackAll();
     this.#release(this.#suspects.take());
-  }
-
-  #releaseAhead(): void {
-    this.#release(this.#buffer.splice(0));
-    this.#release(this.#recorded.splice(0));
   }
 
   #release(jobs: readonly Claimed[]): void {
