@@ -12,7 +12,7 @@ import type { Jobs } from "../ports/jobs.ts";
 import type { Json, JsonInput } from "../ports/json.ts";
 import type { Kind } from "../ports/kind.ts";
 import { checkKeys } from "../ports/known_keys.ts";
-import { checkLog, type Log } from "../ports/log.ts";
+import { checkLog, guardLog, type Log } from "../ports/log.ts";
 import { checkText } from "../ports/text.ts";
 import { describeError } from "./describe_error.ts";
 import { callModule } from "./hosts/call_modules.ts";
@@ -25,7 +25,7 @@ import { moduleSpecifier } from "./module_specifier.ts";
 import { EXECUTOR_OPTIONS, type ExecutorOptions } from "./options.ts";
 import { writeLine } from "./output.ts";
 import { ThreadPool } from "./threads/thread_pool.ts";
-import { unthrowing, unthrowingLog, UnthrowingObserver } from "./unthrowing.ts";
+import { unthrowing, UnthrowingObserver } from "./unthrowing.ts";
 import type { CallRequest, JobName, Work, WorkSurroundings } from "./work.ts";
 
 /**
@@ -67,7 +67,7 @@ class LocalExecutor implements Executor {
     const hosts = inRange("hosts", options.hosts ?? Math.max(8, 4 * threads), 1, 1024);
     const standstillMs = inRange("standstillMs", options.standstillMs ?? 5000, 50, 60 * 60 * 1000);
     const completion = options.completion ?? null;
-    this.#log = unthrowingLog(options.log);
+    this.#log = guardLog(options.log);
     // What can't be printed is dropped, as a log line is.
     this.#output = unthrowing(options.output ?? writeLine, () => {});
     const surroundings: Omit<WorkSurroundings, "call" | "jobs"> = {
