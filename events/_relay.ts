@@ -92,7 +92,10 @@ export class Relay {
     this.#turn = new Turn(this.#subscribers);
   }
 
-  /** Publishes the set of subscriptions, begins to listen, and begins. A second call is the same start; after a stop it does nothing. */
+  /**
+   * Publishes the set of subscriptions, begins to listen, and begins. A second call is the same start; after a stop it
+   * does nothing.
+   */
   start(): Promise<void> {
     return this.#starting ??= this.#start();
   }

@@ -3,15 +3,15 @@ import type { AttemptOutcome, Executor } from "../ports/executor.ts";
 import type { JobId } from "../ports/job.ts";
 import type { Kind, Queue } from "../ports/kind.ts";
 import type { Log } from "../ports/log.ts";
-import type { Claimed, ClaimRequest, Settlement, Store } from "../ports/store.ts";
+import type { Claimed, Settlement, Store } from "../ports/store.ts";
 import type { Upkeep, UpkeepTask } from "../ports/upkeep.ts";
+import { AsideKinds } from "./_aside_kinds.ts";
 import { Beside } from "./_beside.ts";
 import { GivenBack } from "./_given_back.ts";
-import { ClaimedBytes } from "./_claimed_bytes.ts";
-import { MeanDuration } from "./_mean_duration.ts";
+import { HeldJobs } from "./_held_jobs.ts";
 import { failedAfterwards, settlementOf } from "./_outcome.ts";
+import { Pace } from "./_pace.ts";
 import type { Progress } from "./_progress.ts";
-import { Rate } from "./_rate.ts";
 import { reportAttempt } from "./_report.ts";
 import { Running } from "./_running.ts";
 import type { Settled, Settler } from "./_settler.ts";
@@ -20,13 +20,6 @@ import { Ticker } from "./_ticker.ts";
 import type { Timer } from "./_timer.ts";
 import type { Settings } from "./settings.ts";
 
-/** Where slots could make more starts a second than this, starts are recorded ahead: round trips would be the limit. */
-const AHEAD_RATE_MIN = 2000;
-/** How far ahead, in ms of that rate. So many starts a dying process may be charged for that it did not make. */
-const AHEAD_MS = 2;
-/** Or as a share of the queue's width, for so few more do not matter where so many run; so long as that takes few ms. */
-const AHEAD_SHARE = 0.02;
-const AHEAD_SHARE_MS = 50;
 /** How many handlers of a queue begin whatever else runs: the executor has threads for so many. */
 const ALWAYS_BEGIN = 2;
 /** What was claimed ahead goes back in line when nothing has started for so long, in ms: others may have room for it. */
@@ -75,15 +68,13 @@ export interface LaneOptions {
 /**
  * Works one queue: claims, starts, and hands over the ends.
  *
- * A claimed job is in one of three places, and moves through them in order:
+ * A claimed job is in one of these places, and moves through them in order:
  *
- *     claim --> #buffer --started()--> #recorded --> #running --> settler
- *       |\________ the first `free` of a claim _______/  /
- *       \__ alone --> #suspects ------started()--------/
+ *     claim --> #held, ahead of free slots --> #running --> settler
+ *       |\______ the first `free` of a claim ____/  /
+ *       \__ alone --> #suspects --> #beginning ---/
  *
- * `#buffer` holds what was claimed ahead. It holds no slot and is given back for free, also when the handlers turn out to
- * take so long that nothing of it starts. A start is on record before the
- * handler begins, so that a job which kills the process pays for it, and its neighbours in the buffer do not.
+ * What waits is given back for free, also when the handlers turn out to take so long that nothing of it starts.
  *
  * Suspects (see there) stand beside: they hold a slot only when their turn has come, and a claim takes no fewer others
  * because of them.
@@ -94,31 +85,24 @@ export class Lane implements SuspectsOwner {
   readonly #claimingRefused: UpkeepTask;
   /** Why some jobs can't be claimed. */
   #fault: Error | null = null;
-  readonly #rate = new Rate();
+  readonly #pace: Pace;
   readonly #running = new Set<Running>();
   /** Those of them that hold no slot any more. */
   readonly #beside = new Beside(() => this.#pump());
-  #buffer: Claimed[] = [];
-  #recorded: Claimed[] = [];
-  #recording: Claimed[] = [];
-  readonly #cancelledWhileRecording = new Set<JobId>();
+  readonly #held: HeldJobs;
   readonly #suspects: SuspectLine;
-  /** Suspects whose start is being recorded: each holds a slot. */
-  #beginning = new Set<Suspect>();
-  readonly #duration = new MeanDuration();
+  /** Suspects whose start is being recorded: each holds a slot. True: it is cancelled. */
+  #beginning = new Map<Suspect, boolean>();
   readonly #givenBack: GivenBack;
-  readonly #bytes = new ClaimedBytes();
   /** Slots that the claim under way was promised. */
   #promised = 0;
   /** Whether the last claim was filled, so that there is likely more. */
   #more = true;
-  #startedAt = -Infinity;
   #holdTimer: Timer | undefined;
   #nextDueAt = 0;
   #dueTimer: Timer | undefined;
   readonly #undeclared = new Set<string>();
-  /** Declared kinds of which jobs may lie aside. */
-  readonly #aside = new Set<string>();
+  readonly #aside = new AsideKinds();
   #paused = false;
   #workingSince = -Infinity;
   #stopping = false;
@@ -126,7 +110,16 @@ export class Lane implements SuspectsOwner {
 
   constructor(options: LaneOptions) {
     this.#options = options;
+    const { prefetchMs, prefetchMax } = options.settings;
+    this.#pace = new Pace({ concurrency: options.queue.concurrency, prefetchMs, prefetchMax });
     this.#givenBack = new GivenBack(options.log);
+    this.#held = new HeldJobs({
+      record: (jobs) => options.store.started(options.owner(), jobs),
+      goesOn: () => !this.#stopping && !this.#paused,
+      giveBack: (jobs) => this.#release(jobs),
+      onRecorded: () => this.#pump(),
+      log: options.log,
+    });
     this.#suspects = options.suspects.line(this, options.queue.concurrency);
     const claiming = options.upkeep.task(`claim from ${options.queue.name}`, {
       everyMs: options.settings.pollMs,
@@ -204,8 +197,8 @@ export class Lane implements SuspectsOwner {
   /** The jobs that are here, running or not. */
   *held(): Iterable<JobId> {
     for (const { job } of this.#running) yield job.id;
-    for (const { job } of this.#beginning) yield job.id;
-    for (const jobs of [this.#buffer, this.#recorded, this.#recording]) yield* jobs.map((job) => job.id);
+    for (const { job } of this.#beginning.keys()) yield job.id;
+    yield* this.#held.ids();
     yield* this.#suspects.ids();
   }
 
@@ -220,26 +213,19 @@ export class Lane implements SuspectsOwner {
     }
     const suspects = this.#suspects.take(id);
     if (suspects.length > 0) return this.#release(suspects);
-    for (const held of [this.#buffer, this.#recorded]) {
-      const index = held.findIndex((job) => job.id === id);
-      if (index < 0) continue;
-      this.#release(held.splice(index, 1));
-      return;
+    this.#held.cancel(id);
+    for (const suspect of this.#beginning.keys()) {
+      if (suspect.job.id === id) this.#beginning.set(suspect, true);
     }
-    const recording = [...this.#recording, ...[...this.#beginning].map(({ job }) => job)];
-    if (recording.some((job) => job.id === id)) this.#cancelledWhileRecording.add(id);
   }
 
   /** This process was taken for dead: what it holds is no longer its own. */
   abandon(): void {
-    this.#buffer = [];
-    this.#recorded = [];
-    this.#recording = [];
+    this.#held.abandon();
     this.#suspects.take();
-    this.#cancelledWhileRecording.clear();
     const beginning = this.#beginning;
-    this.#beginning = new Set();
-    for (const suspect of beginning) this.#suspects.ended(suspect, null);
+    this.#beginning = new Map();
+    for (const suspect of beginning.keys()) this.#suspects.ended(suspect, null);
     this.abort("rescued");
   }
 
@@ -281,16 +267,16 @@ export class Lane implements SuspectsOwner {
         this.#more = true;
         return;
       }
-      const free = Math.min(limit, Math.max(0, this.#free() - this.#held()));
+      const free = Math.min(limit, Math.max(0, this.#free() - this.#held.size));
       this.#promised = free;
       const by = owner();
-      const jobs = await this.#claim({ owner: by, queue: queue.name, limit, free });
+      const jobs = await this.#aside.claim(store, { owner: by, queue: queue.name, limit, free });
       this.#promised = 0;
       this.#noteRefused(store.claimFault?.(queue.name) ?? null);
       // Between claim and answer this process may have been taken for dead: then these are no longer its own.
       if (by !== owner()) continue;
       this.#more = jobs.length >= limit;
-      this.#bytes.note(jobs);
+      this.#pace.claimed(jobs);
       this.#take(jobs, free);
       if (this.#more || this.#aside.size > 0) continue;
       return Math.min(await store.nextDue(queue.name) ?? Infinity, this.#lookAgainMs());
@@ -312,37 +298,11 @@ export class Lane implements SuspectsOwner {
     return Math.max(performance.now() - this.#workingSince, LOOK_AGAIN_MS);
   }
 
-  /** Claims from the line, and from what lies aside of one kind: each claim of another kind, until it finds no more. */
-  async #claim(request: ClaimRequest): Promise<Claimed[]> {
-    const { store } = this.#options;
-    const [aside] = this.#aside;
-    if (aside === undefined) return await store.claim(request);
-    // Removed before the claim, so that a signal that comes during it counts.
-    this.#aside.delete(aside);
-    let jobs: Claimed[] | undefined;
-    try {
-      return jobs = await store.claim({ ...request, aside });
-    } finally {
-      if (jobs === undefined || jobs.length >= request.limit) this.#aside.add(aside);
-    }
-  }
-
   /** How many to claim now: 0 when there is enough at hand. */
   #wanted(): number {
     if (this.#paused) return 0;
     if (!this.#mayBegin() || this.#options.settler.backlog > BACKLOG_MAX) return 0;
-    const { prefetchMs, prefetchMax } = this.#options.settings;
-    const held = this.#held();
-    const free = this.#free();
-    // Claims are worth their price when they bring many, so a full hand is not topped up one by one.
-    if (free <= held && held >= prefetchMax / 2) return 0;
-    // Where nothing has started for so long the rate of before says nothing.
-    const isMoving = performance.now() - this.#startedAt <= prefetchMs;
-    const ahead = isMoving ? Math.floor(this.#rate.perSecond() * prefetchMs / 1000) : 0;
-    const most = this.#bytes.most;
-    const target = Math.min(prefetchMax, ahead, most);
-    // What begins at once is as much as the queue is wide; but it comes in portions, or each would be there twice.
-    return free > held || held < target / 2 ? Math.min(free + target - held, most) : 0;
+    return this.#pace.claimNow(this.#free(), this.#held.size);
   }
 
   /**
@@ -369,10 +329,6 @@ export class Lane implements SuspectsOwner {
     return this.#options.fit() && !this.#options.settler.failing;
   }
 
-  #held(): number {
-    return this.#buffer.length + this.#recording.length + this.#recorded.length;
-  }
-
   #take(jobs: readonly Claimed[], free: number): void {
     // The answer may have been so long under way that others take this process for dead by now.
     if (this.#stopping || this.#paused || !this.#options.fit()) return this.#release(jobs);
@@ -381,7 +337,7 @@ export class Lane implements SuspectsOwner {
       if (kind === undefined) this.#putAside(job);
       else if (job.alone) this.#takeSuspect(job, kind);
       else if (index < free) this.#start(job);
-      else this.#buffer.push(job);
+      else this.#held.add(job);
     });
     this.#pump();
   }
@@ -390,12 +346,11 @@ export class Lane implements SuspectsOwner {
   #pump(): void {
     if (this.#stopping || this.#paused || !this.#mayBegin()) return;
     this.#options.suspects.look();
-    while (this.#recorded.length > 0 && this.#free() > this.#promised) this.#start(this.#recorded.shift()!);
-    const ahead = this.#ahead();
-    const short = this.#free() - this.#promised + ahead - this.#recorded.length;
-    const due = this.#recorded.length <= ahead / 2;
-    if (due && short > 0 && this.#buffer.length > 0 && this.#recording.length === 0) this.#record(short);
-    if (this.#buffer.length + this.#recorded.length + this.#suspects.waiting > 0) this.#watchHeld();
+    while (this.#held.ready > 0 && this.#free() > this.#promised) this.#start(this.#held.next());
+    const ahead = this.#pace.recordAhead;
+    const { ready } = this.#held;
+    if (ready <= ahead / 2) this.#held.record(this.#free() - this.#promised + ahead - ready);
+    if (this.#held.idle + this.#suspects.waiting > 0) this.#watchHeld();
     if (this.#more && this.#wanted() > 0) this.#claims.wake();
   }
 
@@ -403,8 +358,8 @@ export class Lane implements SuspectsOwner {
     this.#holdTimer ??= setTimeout(() => {
       this.#holdTimer = undefined;
       if (this.#suspects.isStuck) this.#releaseLater(this.#suspects.take());
-      if (performance.now() - this.#startedAt < HOLD_MS) return this.#pump();
-      this.#releaseAhead();
+      if (this.#pace.stillMs < HOLD_MS) return this.#pump();
+      this.#held.giveBackAll();
       this.#options.suspects.look();
       if (this.#suspects.waiting > 0) this.#watchHeld();
     }, HOLD_MS);
@@ -432,7 +387,7 @@ export class Lane implements SuspectsOwner {
   /** For the suspects: the turn of one has come. Its start is recorded before its handler begins, like any other. */
   async beginSuspect(suspect: Suspect): Promise<void> {
     const { job } = suspect;
-    this.#beginning.add(suspect);
+    this.#beginning.set(suspect, false);
     let recorded = false;
     try {
       await this.#options.store.started(this.#options.owner(), [job]);
@@ -441,43 +396,13 @@ export class Lane implements SuspectsOwner {
       this.#options.log.warn("start not recorded, the job goes back in line", { error: errorText(error) });
     }
     // Abandoned meanwhile: the fence has it.
+    const cancelled = this.#beginning.get(suspect);
     if (!this.#beginning.delete(suspect)) return;
-    const cancelled = this.#cancelledWhileRecording.delete(job.id);
     if (recorded && !cancelled && !this.#stopping && !this.#paused && this.#options.fit()) {
       return this.#start(job, suspect);
     }
     this.#release([job]);
     this.#suspects.ended(suspect, null);
-  }
-
-  /** How many starts to have on record beyond the free slots. */
-  #ahead(): number {
-    const { concurrency } = this.#options.queue;
-    const rate = concurrency * 1000 / this.#duration.ms;
-    const soon = Math.ceil(this.#rate.perSecond() * AHEAD_SHARE_MS / 1000);
-    const share = Math.min(Math.floor(concurrency * AHEAD_SHARE), soon);
-    return rate > AHEAD_RATE_MIN ? Math.max(share, Math.ceil(rate * AHEAD_MS / 1000)) : share;
-  }
-
-  /** Puts starts on record, oldest first. */
-  async #record(count: number): Promise<void> {
-    const batch = this.#recording = this.#buffer.splice(0, count);
-    let recorded = false;
-    try {
-      await this.#options.store.started(this.#options.owner(), batch);
-      recorded = true;
-    } catch (error) {
-      this.#options.log.warn("starts not recorded, the jobs go back in line", { error: errorText(error) });
-    }
-    // Abandoned meanwhile: the fence has them.
-    if (this.#recording !== batch) return;
-    this.#recording = [];
-    const cancelled = batch.filter((job) => this.#cancelledWhileRecording.has(job.id));
-    for (const job of cancelled) this.#cancelledWhileRecording.delete(job.id);
-    const goesOn = recorded && !this.#stopping && !this.#paused;
-    this.#release(goesOn ? cancelled : batch);
-    if (goesOn) this.#recorded.push(...batch.filter((job) => !cancelled.includes(job)));
-    this.#pump();
   }
 
   #start(job: Claimed, suspect?: Suspect): void {
@@ -487,8 +412,7 @@ export class Lane implements SuspectsOwner {
     const running = new Running(job, kind, progress, this.#onEnded, suspect);
     this.#running.add(running);
     if (suspect === undefined) {
-      this.#startedAt = running.startedAt;
-      this.#rate.add(1);
+      this.#pace.started(running.startedAt);
       this.#beside.began(running);
     }
     running.key = executor.run(
@@ -502,7 +426,7 @@ export class Lane implements SuspectsOwner {
     this.#running.delete(running);
     this.#beside.ended(running);
     const ms = performance.now() - running.startedAt;
-    if (suspect === undefined) this.#duration.note(ms);
+    if (suspect === undefined) this.#pace.ended(ms);
     const settlement = settlementOf(job, kind, outcome, { aborted, random: Math.random() });
     // The database's encoding may lack a character of it.
     const withoutOutput = settlement.to === "completed" && settlement.output !== null
@@ -536,13 +460,8 @@ export class Lane implements SuspectsOwner {
   }
 
   #releaseHeld(): void {
-    this.#releaseAhead();
+    this.#held.giveBackAll();
     this.#release(this.#suspects.take());
-  }
-
-  #releaseAhead(): void {
-    this.#release(this.#buffer.splice(0));
-    this.#release(this.#recorded.splice(0));
   }
 
   #release(jobs: readonly Claimed[]): void {

@@ -12,6 +12,7 @@ import type { Jobs } from "../ports/jobs.ts";
 import type { Json, JsonInput } from "../ports/json.ts";
 import type { Kind } from "../ports/kind.ts";
 import type { Log } from "../ports/log.ts";
+import { guardLog } from "../shared/log.ts";
 import { resolveOptions } from "../shared/options.ts";
 import { describeError } from "./describe_error.ts";
 import { callModule } from "./hosts/call_modules.ts";
@@ -24,7 +25,7 @@ import { moduleSpecifier } from "./module_specifier.ts";
 import { EXECUTOR_OPTIONS, type ExecutorOptions, type ExecutorTimes } from "./options.ts";
 import { writeLine } from "./output.ts";
 import { ThreadPool } from "./threads/thread_pool.ts";
-import { unthrowing, unthrowingLog, UnthrowingObserver } from "./unthrowing.ts";
+import { unthrowing, UnthrowingObserver } from "./unthrowing.ts";
 import type { CallRequest, JobName, Work, WorkSurroundings } from "./work.ts";
 
 /**
@@ -58,7 +59,7 @@ export class LocalExecutor implements Executor {
     const [jobsPerThread, graceMs] = [given.jobsPerThread!, given.graceMs!];
     const { memoryWatchMs = 250, hostIdleMs = 30_000, standstillMs = 5000 } = times;
     const completion = options.completion ?? null;
-    this.#log = unthrowingLog(options.log);
+    this.#log = guardLog(options.log);
     // What can't be printed is dropped, as a log line is.
     this.#output = unthrowing(options.output ?? writeLine, () => {});
     const surroundings: Omit<WorkSurroundings, "call" | "jobs"> = {

@@ -1,20 +1,7 @@
 import type { Attempt, AttemptObserver, AttemptOutcome } from "../ports/executor.ts";
-import type { Log, LogFields, LogLevel } from "../ports/log.ts";
 
-// What whoever uses an executor hands in is called in the middle of batches of reports. One call of it that throws
-// must not drop the reports behind it, so none of these calls can.
-
-/** A log whose calls never throw: a line that can't be written is dropped. */
-export function unthrowingLog(log: Log): Log {
-  const at = (level: LogLevel) => (event: string, fields?: LogFields): void => {
-    try {
-      log[level](event, fields);
-    } catch {
-      // Nobody reads it any more, and there is nowhere else to tell.
-    }
-  };
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
-}
+// An executor calls its caller's functions in the middle of batches of reports. One that throws must not drop the
+// reports behind it, so none of these calls can.
 
 /** A function whose calls never throw: what is thrown is told to `thrown`. */
 export function unthrowing<Args extends unknown[]>(
