@@ -144,7 +144,8 @@ export class MemoryStore implements Store {
     const mine = tx === undefined ? undefined : this.#transactions.staged(tx);
     const keyed = jobs.flatMap((job) => {
       const rule = this.#ruleOf(job);
-      return rule === null ? [] : [{ kind: job.kind, key: uniqueKey(job, rule) }];
+      const key = rule === null ? null : uniqueKey(job, rule);
+      return key === null ? [] : [{ kind: job.kind, key }];
     });
     try {
       return await this.#transactions.unlocked(

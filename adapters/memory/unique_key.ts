@@ -5,12 +5,17 @@ import type { NewJob } from "../../ports/store.ts";
 import { keepsTwinsOut, memberAt } from "../../shared/key_rule.ts";
 import { isNew, type JobRow, waits } from "./job_row.ts";
 
-/** The unique key of a job: its kind and what its rule names of the args, whatever the order of their keys. */
-export function uniqueKey(job: NewJob, { by }: KeyRule): string {
+/**
+ * The unique key of a job: its kind and what its rule names of the args, whatever the order of their keys. Null where the args
+ * lack a member of it: their program doesn't know the rule.
+ */
+export function uniqueKey(job: NewJob, { by }: KeyRule): string | null {
   // A job without args is one with empty args: its handler sees no difference.
   const args: Json = JSON.parse(job.args) ?? {};
   if (by === null) return JSON.stringify([job.kind, sorted(args)]);
-  return JSON.stringify([job.kind, "by", by.map((path) => sorted((memberAt(args, path) ?? null) as Json))]);
+  const members = by.map((path) => memberAt(args, path));
+  if (members.includes(undefined)) return null;
+  return JSON.stringify([job.kind, "by", members.map((member) => sorted(member as Json))]);
 }
 
 /** Whether a job that holds a key keeps its twins out. */

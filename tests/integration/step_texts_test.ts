@@ -27,6 +27,7 @@ const MADE: Readonly<Record<string, readonly string[]>> = {
     "dd105bee8e52fa86",
     "9e3140e972b3397f",
     "5da2197e8428a7ef",
+    "fa6f80a6680797e6",
   ],
   outbox: [
     "0625025c674da4c2",

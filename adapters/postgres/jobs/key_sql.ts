@@ -5,7 +5,8 @@ const NUMBERS = String.raw`("(?:[^"\\]|\\.)*")|(\d\.\d*[1-9])0+(?!\d)|(\d)\.0+(?
  * SQL of a job's unique key: the hash of what its rule names of the args, or of all of them where `by` is null. It is made of
  * jsonb's text, in which the order of keys is jsonb's own, and in the database, so that every producer that can write SQL
  * agrees. What JavaScript holds as one number is one here too: `9` and `9.0`. A job without args is one with empty args, for
- * its handler sees no difference. A path that is missing counts as null: who could tell has refused it before.
+ * its handler sees no difference. Args
+ * that lack a member have no key: their program doesn't know the rule, or it would have refused them.
  */
 export function keySql(args: string, by: string): string {
   return `(
@@ -18,7 +19,10 @@ export function keySql(args: string, by: string): string {
         select case
             when ${by} is null then case ${args} when '{}' then 'null' else ${args} end
             else (
-              select coalesce(jsonb_agg(${args} #> string_to_array(path, '.') order by place), '[]')
+              select case
+                when coalesce(bool_and(${args} #> string_to_array(path, '.') is not null), true)
+                then coalesce(jsonb_agg(${args} #> string_to_array(path, '.') order by place), '[]')
+              end
               from unnest(${by}) with ordinality as named (path, place)
             )
           end::text as text

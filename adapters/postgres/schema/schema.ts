@@ -26,6 +26,7 @@ import {
 } from "./steps/protocol.ts";
 import { RESTORE_DATA, UNDO_RESTORE_DATA } from "./steps/restore_data.ts";
 import { CREATE_UPKEEP, DROP_UPKEEP } from "./steps/upkeep.ts";
+import { KEYS_ARE_WHOLE, KEYS_MAY_LACK } from "./steps/whole_keys.ts";
 
 export { JOBS_PART };
 
@@ -72,6 +73,7 @@ export const JOB_STEPS: readonly MigrationStep[] = [
     up: "alter table {schema}.worker add column kinds jsonb",
     down: "alter table {schema}.worker drop column kinds",
   },
+  { version: 19, name: "keys that are whole", up: KEYS_ARE_WHOLE, down: KEYS_MAY_LACK },
 ];
 
 /** The SQL of the job tables for people who run migrations themselves. */

@@ -1,4 +1,5 @@
 import { InvalidOptionError, UniqueConflictError } from "../../../ports/errors.ts";
+import type { JobId } from "../../../ports/job.ts";
 import type { Jobs } from "../../../ports/jobs.ts";
 import type { Json } from "../../../ports/json.ts";
 import { type DebounceRule, type KeyRule, MissingKeyMemberError } from "../../../ports/key_rule.ts";
@@ -21,14 +22,18 @@ const BRISK = { heartbeatMs: 100, lostAfterMs: 300 };
 const inAnHour = () => new Date(Date.now() + HOUR_MS);
 
 /** All ways to enqueue one job. */
-function waysOf(stage: Stage, jobs: Jobs): Readonly<Record<string, (args: Json) => Promise<string>>> {
+function waysOf(
+  stage: Stage,
+  jobs: Jobs,
+  kind: string = "k",
+): Readonly<Record<string, (args: Json) => Promise<string>>> {
   return {
-    single: (args) => jobs.enqueue("k", args),
-    offer: async (args) => (await jobs.offer("k", args)).id,
-    batch: async (args) => (await jobs.enqueueMany([{ kind: "k", args }]))[0]!,
-    transaction: (args) => stage.transaction(({ tx }) => jobs.with(tx).enqueue("k", args)),
+    single: (args) => jobs.enqueue(kind, args),
+    offer: async (args) => (await jobs.offer(kind, args)).id,
+    batch: async (args) => (await jobs.enqueueMany([{ kind: kind, args }]))[0]!,
+    transaction: (args) => stage.transaction(({ tx }) => jobs.with(tx).enqueue(kind, args)),
     "batch in a transaction": (args) =>
-      stage.transaction(async ({ tx }) => (await jobs.with(tx).enqueueMany([{ kind: "k", args }]))[0]!),
+      stage.transaction(async ({ tx }) => (await jobs.with(tx).enqueueMany([{ kind: kind, args }]))[0]!),
   };
 }
 
@@ -602,6 +607,36 @@ export const twinCases: readonly Case[] = [
       assertEquals(bare, { id: holder, existed: true });
       const last = await stage.start({ kinds: [stage.kind("k"), stage.kind("m")] });
       assertNotEquals(await last.enqueue("k", { tag: "a", n: 5 }), holder);
+    },
+  },
+  {
+    name:
+      "args that lack a path of a rule that only a newer program knows are a job of their own, however they are enqueued",
+    async run(stage) {
+      const rules: Partial<Kind>[] = [
+        { unique: { by: ["tenant"] } },
+        { unique: { by: ["tag", "tenant.id"], within: 60_000 } },
+        { debounce: { by: ["tenant"], quietMs: 1, atMostMs: 1000 } },
+      ];
+      for (const [index, rule] of rules.entries()) {
+        const name = `k${index}`;
+        const olders = [
+          stage.build({ kinds: [stage.kind(name)] }),
+          stage.build({ kinds: [stage.kind(name, { unique: { by: ["n"] } })] }),
+        ];
+        const newer = await stage.start({ kinds: [stage.kind(name, rule)] });
+        await newer.pauseQueue("default");
+        const ids: JobId[] = [];
+        for (const older of olders) {
+          for (const [way, enqueue] of Object.entries(waysOf(stage, older, name))) {
+            ids.push(await enqueue({ tag: "a", n: `${way} 1` }), await enqueue({ tag: "a", n: `${way} 2` }));
+          }
+          const many = Array.from({ length: 30 }, (_, n) => ({ kind: name, args: { tag: "a", n } }));
+          ids.push(...await older.enqueueMany(many));
+        }
+        assertEquals(new Set(ids).size, ids.length, JSON.stringify(rule));
+        await newer.stop();
+      }
     },
   },
   {

@@ -159,7 +159,7 @@ $body$`;
  * the kind's rules, so they are applied now. Its program counts on the id of its row, so a row that a twin keeps out ends at
  * once, and says so.
  */
-const CREATE_APPLY_RULES = `
+export const CREATE_APPLY_RULES_FUNCTION: string = `
 create function {schema}.apply_rules() returns trigger language plpgsql
 security definer set search_path = pg_catalog, pg_temp as $body$
 declare
@@ -256,7 +256,9 @@ begin
   end if;
   return null;
 end
-$body$;
+$body$`;
+
+const CREATE_APPLY_RULES = `${CREATE_APPLY_RULES_FUNCTION};
 
 create trigger apply_rules after insert on {schema}.job
   for each row when (not new.rules_applied)
@@ -267,7 +269,7 @@ create trigger apply_rules after insert on {schema}.job
  * function keeps its plan, where a statement over `unnest` is planned anew at each use in a caller's session, which costs
  * several times as much as the rest.
  */
-const CREATE_OFFER_MANY = `
+export const CREATE_OFFER_MANY: string = `
 create function {schema}.offer_many(
   kinds text, queues text, priorities text, max_attempts text, args text, run_at text, is_unique text, all_kinds text,
   own_kinds text, own_by text, own_while text, own_within_ms text, own_quiet_ms text, own_at_most_ms text,
