@@ -35,7 +35,7 @@ export { captureChanges, type CaptureOptions, type CaptureSql } from "./events/c
 export { deliverTwice, type DeliverTwiceOptions } from "./events/deliver_twice.ts";
 export type { EventSettings } from "./events/settings.ts";
 export { type App, type AppSpec, defineApp } from "./composing/app.ts";
-export { type ArgsIssue, type ArgsSchema, InvalidArgsError } from "./ports/args_schema.ts";
+export { type ArgsIssue, type ArgsSchema, ArgsSchemaError, InvalidArgsError } from "./ports/args_schema.ts";
 export { type Backoff, DefaultBackoff } from "./ports/backoff.ts";
 export type { CompositionInput } from "./ports/composition.ts";
 export type { Database, MigrateOptions, MigrationStep } from "./ports/database.ts";

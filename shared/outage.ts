@@ -17,6 +17,8 @@ const OF_OTHERS = /^(40|55|57)/;
 
 /** Whether every statement would have failed, so that this one can be sent again unchanged. */
 export function isOutage(error: unknown): boolean {
+  // A trigger of the application may raise any SQLSTATE.
+  if (error instanceof RefusedValueError) return false;
   if (error instanceof DatabaseUnavailableError || error instanceof ConnectionTimeoutError) return true;
   return OF_THE_SERVER.test(sqlStateOf(error) ?? "");
 }
@@ -33,6 +35,7 @@ export function isOfTheMoment(error: unknown): boolean {
 
 /** Whether a statement conflicted with others, or waited for them too long: it may succeed when sent again. */
 export function isOfOthers(error: unknown): boolean {
+  if (error instanceof RefusedValueError) return false;
   return OF_OTHERS.test(sqlStateOf(error) ?? "");
 }
 

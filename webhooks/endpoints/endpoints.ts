@@ -47,14 +47,15 @@ const TEXT: Option = {
   accepts: (value) => typeof value === "string" && isStorable(value),
 };
 const SIGNATURE: Option = { ...oneOf(["v1", "v1a"]), expected: '"v1" or "v1a"' };
-const OWNED_DRAFT: Options<OwnedEndpointDraft> = {
+const DRAFT: Options<EndpointDraft> = {
   url: UNCHECKED,
   eventTypes: UNCHECKED,
   description: TEXT,
+  ownerId: UNCHECKED,
   signature: SIGNATURE,
   ordered: flag(),
 };
-const DRAFT: Options<EndpointDraft> = { ...OWNED_DRAFT, ownerId: UNCHECKED };
+const { ownerId: _ownerId, ...OWNED_DRAFT } = DRAFT;
 const CHANGES: Options<EndpointChanges> = {
   url: UNCHECKED,
   eventTypes: UNCHECKED,
@@ -342,7 +343,10 @@ export class Endpoints {
   /** Whose endpoint a draft makes. One that was forgotten must not become everybody's. */
   #ownerOf(draft: EndpointDraft | OwnedEndpointDraft): string | null {
     const { ownerId } = this.#options;
-    checkMembers(draft, ownerId === null ? DRAFT : OWNED_DRAFT);
+    checkMembers<Partial<EndpointDraft>>(
+      draft,
+      (ownerId === null ? DRAFT : OWNED_DRAFT) as Options<EndpointDraft>,
+    );
     if (ownerId !== null) return ownerId;
     const given = (draft as Partial<EndpointDraft>).ownerId;
     if (given === null || isOwnerId(given)) return given;

@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import { DatabaseUnavailableError } from "../../../ports/errors.ts";
+import { DatabaseUnavailableError, InvalidOptionError } from "../../../ports/errors.ts";
 import type { TxParam, TxRow } from "../../../ports/tx.ts";
 import type { ConnectionUrl } from "./connection_url.ts";
 import type { Contact } from "./contact.ts";
@@ -215,12 +215,17 @@ export class Client {
     return await this.runFirst(text, params, options);
   }
 
-  /** As {@linkcode run}, on a session that was not looked at. */
+  /**
+   * As {@linkcode run}, on a session that was not looked at.
+   *
+   * @throws {InvalidOptionError} a parameter is no text, number or null.
+   */
   async runFirst(
     text: string,
     params: readonly TxParam[],
     options: RunOptions = {},
   ): Promise<readonly TxRow[]> {
+    checkParams(params);
     if (this.#broken) throw new DatabaseUnavailableError("The connection to the database is broken");
     const bounds = options.bounds ?? this.#options.bounds;
     this.#isUnconfirmed = false;
@@ -372,4 +377,15 @@ function connectTo(target: SocketTarget, turn: number): Socket {
   const socket = target.path ? connect(target.path) : connect(Number(target.port[turn] ?? 5432), host);
   // The driver reads the host from the socket when it begins TLS.
   return Object.assign(socket, { host });
+}
+
+/** The driver hangs on anything else, and the connection with it. */
+function checkParams(params: readonly unknown[]): void {
+  if (!Array.isArray(params)) {
+    throw new InvalidOptionError("params", params, "a list of texts, numbers and nulls");
+  }
+  for (const [index, param] of params.entries()) {
+    if (param === null || typeof param === "string" || typeof param === "number") continue;
+    throw new InvalidOptionError(`params[${index}]`, param, "a text, a number or null");
+  }
 }

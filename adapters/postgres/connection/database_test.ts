@@ -29,6 +29,19 @@ async function withDatabase(
   }
 }
 
+Deno.test("a parameter that is no text, number or null is refused at once, and the connection serves on", () =>
+  withDatabase(async (database) => {
+    const wrong: unknown[] = [[undefined], [new Date(NaN)], [{ toString: () => "x" }], [true], [1n], "x", 0];
+    for (const params of [...wrong, ...wrong]) {
+      await assertRejects(
+        () => database.query("select $1::text as given", params as readonly string[]),
+        InvalidOptionError,
+        "params",
+      );
+    }
+    assertEquals((await database.query("select $1::text as given", ["x"]))[0]!.given, "x");
+  }, { poolSize: 1 }));
+
 Deno.test("bad options are refused at construction, and a bad URL is not shown", () => {
   const url = "postgres://app:secret@localhost/app";
   assertThrows(() => PostgresDatabase.connect({ url, schema: "" }), InvalidOptionError);

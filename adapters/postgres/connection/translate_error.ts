@@ -6,6 +6,7 @@ import {
   TransactionConflictError,
 } from "../../../ports/errors.ts";
 import { PART_TOO_OLD, partTooOld, PROTOCOL_TOO_OLD, protocolTooOld } from "../schema/protocol.ts";
+import { isRaisedInFunction } from "./raised_in_function.ts";
 import type { Bounds } from "./session.ts";
 
 /** Codes of the driver and of the operating system that mean that a connection could not be made or broke. */
@@ -39,6 +40,9 @@ const CERTIFICATE_CODES: ReadonlySet<string> = new Set([
   "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ]);
+
+/** SQLSTATEs that, where the server itself sends them, say nothing of what a statement writes. */
+const NOT_OF_VALUES = /^(?:08|25|28|3D|40|53|55|57|58)/;
 
 /** The routine that refuses a commit when the queue of notifications is full. */
 const NOTIFIES = "PreCommit_Notify";
@@ -235,6 +239,12 @@ export function translateError(error: unknown, context?: StatementContext): Erro
   }
   if (!/^[0-9A-Z]{5}$/.test(code)) return error;
   const text = `${error.message} (SQLSTATE ${code})`;
+  if (
+    context !== undefined && NOT_OF_VALUES.test(code) && isRaisedInFunction(error) &&
+    !isAtBound(code, context)
+  ) {
+    return new RefusedValueError(code, `A function or trigger in the database failed: ${text}`, cause);
+  }
   const exactly = `${code} ${routineOf(error)}`;
   const lack = LACKS[exactly] ?? LACKS[code];
   if (lack !== undefined) {
@@ -265,11 +275,8 @@ export function translateError(error: unknown, context?: StatementContext): Erro
     case "57":
       // 57014 is a statement that someone cancelled, or its bound; the others are a server that stops or starts.
       if (code === "57014") {
-        const boundMs = context?.bounds.statementTimeoutMs ?? 0;
-        if (boundMs > 0 && context!.tookMs >= boundMs) {
-          return new StatementTimeoutError("statement", boundMs, cause);
-        }
-        break;
+        if (!isAtBound(code, context)) break;
+        return new StatementTimeoutError("statement", context!.bounds.statementTimeoutMs, cause);
       }
       return new DatabaseUnavailableError(
         `${ENDS[code] ?? "The database is going down or coming up"}: ${text}`,
@@ -288,6 +295,12 @@ export function translateError(error: unknown, context?: StatementContext): Erro
   return new DatabaseSetupError(code, `The database refused: ${text}: ${remedy}`, cause);
 }
 
+/** Whether a statement was ended at its own bound. */
+function isAtBound(code: string, context: StatementContext | undefined): boolean {
+  const boundMs = context?.bounds.statementTimeoutMs ?? 0;
+  return code === "57014" && boundMs > 0 && context!.tookMs >= boundMs;
+}
+
 function routineOf(error: Error): unknown {
   return Reflect.get(error, "routine");
 }
@@ -297,9 +310,10 @@ function codeOf(error: Error): string | null {
   return typeof code === "string" ? code : null;
 }
 
-/** The SQLSTATE of what a driver threw, or of what was made of it here. */
+/** The SQLSTATE of what a driver threw, or of what was made of it here. Null when it says nothing of the session. */
 function sqlStateOf(error: unknown): string | null {
   const code = error instanceof Error ? codeOf(driversError(error)) : null;
+  if (code !== null && isRaisedInFunction(driversError(error))) return null;
   return code !== null && /^[0-9A-Z]{5}$/.test(code) ? code : null;
 }
 
