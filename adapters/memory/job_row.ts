@@ -1,6 +1,12 @@
 import { type AttemptError, isFinal, type JobId, type JobProgress, type JobState } from "../../ports/job.ts";
 import { ERRORS_KEPT_MAX } from "../../ports/limits.ts";
-import { type NewJob, type SettledError, type Settlement, SUPERSEDED } from "../../ports/store.ts";
+import {
+  type NewJob,
+  type RunRef,
+  type SettledError,
+  type Settlement,
+  SUPERSEDED,
+} from "../../ports/store.ts";
 
 /** One job as it is kept. Never changed in place: each transition makes a new one, so a transaction can hold it. */
 export interface JobRow {
@@ -237,4 +243,9 @@ function withError(row: JobRow, error: SettledError | null, nowMs: number): JobR
   // The first error tells how it began, the newest how it stands; what is between is worth least.
   if (errors.length > ERRORS_KEPT_MAX) errors.splice(1, errors.length - ERRORS_KEPT_MAX);
   return { ...row, errors };
+}
+
+/** Whether a job is in this run. */
+export function isRun(row: JobRow, ref: RunRef): boolean {
+  return row.state === "running" && row.run === ref.run;
 }
