@@ -420,6 +420,9 @@ export class PostgresDatabase implements Database {
 
 /** The bounds that were given, and of a default what was not. */
 function boundsOf(given: Partial<Bounds>, defaults: Bounds): Bounds {
-  const { statementTimeoutMs, lockTimeoutMs, idleTimeoutMs } = { ...defaults, ...given };
-  return { statementTimeoutMs, lockTimeoutMs, idleTimeoutMs };
+  return {
+    statementTimeoutMs: given.statementTimeoutMs ?? defaults.statementTimeoutMs,
+    lockTimeoutMs: given.lockTimeoutMs ?? defaults.lockTimeoutMs,
+    idleTimeoutMs: given.idleTimeoutMs ?? defaults.idleTimeoutMs,
+  };
 }

@@ -16,6 +16,7 @@ import {
 import { databaseUrl, freshSchema, gate, until } from "../fixture_test.ts";
 import { createPostgresStore } from "../postgres_store.ts";
 import { PostgresDatabase, type PostgresDatabaseOptions } from "./database.ts";
+import { DEFAULT_BOUNDS } from "./session.ts";
 
 async function withDatabase(
   body: (database: PostgresDatabase) => Promise<void>,
@@ -245,3 +246,12 @@ Deno.test("bounds that are none are refused, wherever they are given", () =>
       }
     }
   }));
+
+Deno.test("bounds that are given as undefined are the defaults", () => {
+  const none = { statementTimeoutMs: undefined, lockTimeoutMs: undefined, idleTimeoutMs: undefined };
+  return withDatabase(async (database) => {
+    assertEquals(database.bounds, DEFAULT_BOUNDS);
+    const [row] = await database.transaction((tx) => tx.unsafe("select 1 as one", []), none as object);
+    assertEquals(row?.one, 1);
+  }, none as object);
+});
