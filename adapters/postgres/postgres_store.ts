@@ -138,6 +138,8 @@ const UPKEEP_TIMEOUT_MS = 30_000;
  *
  * @example
  * ```ts
+ * import { createPostgresStore } from "@millrace/millrace/adapter";
+ *
  * const store = createPostgresStore({ url: "postgres://app:secret@localhost/app" });
  * await store.migrate();
  * ```

@@ -4,7 +4,7 @@
  *
  * @example A receiver
  * ```ts
- * import { WebhookVerifier } from "@millrace/millrace/webhooks/verify";
+ * import { WebhookVerificationError, WebhookVerifier } from "@millrace/millrace/webhooks/verify";
  *
  * const verifier = new WebhookVerifier(secret); // whsec_... or whpk_..., as the sender showed it
  *
