@@ -10,6 +10,7 @@ import {
   flag,
   integer,
   isRecord,
+  limitMs,
   number,
   oneOf,
   type Option,
@@ -34,7 +35,9 @@ const REGISTRAR: Options<Registrar> = {
   services: UNCHECKED,
   migrations: UNCHECKED,
 };
-const QUEUE: Options<Queue> = {
+
+/** Each member of a queue. */
+export const QUEUE: Options<Queue> = {
   name: UNCHECKED,
   concurrency: required(integer({ min: 1, max: CONCURRENCY_MAX })),
 };
@@ -55,16 +58,14 @@ export const ATTEMPTS: Options<
   Pick<Kind, "maxAttempts" | "timeout" | "backoff" | "ownThread" | "discardAlert">
 > = {
   maxAttempts: integer({ min: 1, max: ATTEMPTS_MAX }),
-  timeout: {
-    expected: `ms above 0 and at most ${DELAY_MS_MAX}`,
-    accepts: (ms) => typeof ms === "number" && ms > 0 && ms <= DELAY_MS_MAX,
-  },
+  timeout: limitMs({ max: DELAY_MS_MAX }),
   backoff: callback("a function of the attempt that returns ms"),
   ownThread: flag(),
   discardAlert: flag(),
 };
 
-const KIND: Options<Kind> = {
+/** Each member of a kind. */
+export const KIND: Options<Kind> = {
   name: UNCHECKED,
   args: { expected: "a schema of a Standard Schema library, version 1", accepts: isArgsSchema },
   queue: UNCHECKED,
@@ -76,7 +77,9 @@ const KIND: Options<Kind> = {
   debounce: UNCHECKED,
   ...PLACE,
 };
-const BESIDE: Options<Beside> = {
+
+/** Each member of `beside`. */
+export const BESIDE: Options<Beside> = {
   afterMs: required({ ...number({ min: 0, max: TIMER_MS_MAX }), expected: `ms from 0 to ${TIMER_MS_MAX}` }),
   most: required(integer({ min: 1, max: CONCURRENCY_MAX })),
 };

@@ -45,7 +45,9 @@ const RUN = {
   unique: UNCHECKED,
   debounce: UNCHECKED,
 } as const;
-const SUBSCRIPTION: Options<Subscription> = {
+
+/** Each member of a subscription. */
+export const SUBSCRIPTION: Options<Subscription> = {
   name: UNCHECKED,
   types: required({
     expected: "a list of at least one glob of event types",

@@ -34,7 +34,9 @@ const WHOLE_MS: Option = {
   ...integer({ min: 1, max: DELAY_MS_MAX }),
   expected: `whole ms from 1 to ${DELAY_MS_MAX}`,
 };
-const UNIQUE: Options<UniqueRule> = {
+
+/** Each member of `unique`. */
+export const UNIQUE: Options<UniqueRule> = {
   by: UNCHECKED,
   while: {
     expected: `a list of "pending" and others of ${KEY_STATES.join(", ")}`,
@@ -44,10 +46,12 @@ const UNIQUE: Options<UniqueRule> = {
   },
   within: WHOLE_MS,
 };
-const DEBOUNCE: Options<DebounceRule> = {
+
+/** Each member of `debounce`. */
+export const DEBOUNCE: Options<DebounceRule> = {
   by: UNCHECKED,
   quietMs: required(WHOLE_MS),
-  atMostMs: required({ ...WHOLE_MS, expected: `whole ms from quietMs to ${DELAY_MS_MAX}` }),
+  atMostMs: required({ expected: `whole ms from quietMs to ${DELAY_MS_MAX}`, accepts: WHOLE_MS.accepts }),
 };
 
 function uniqueFaults(name: string, given: unknown): string[] {

@@ -24,6 +24,7 @@ import {
   flag,
   integer,
   isRecord,
+  type Option,
   optionFaults,
   type Options,
   PRIORITY,
@@ -36,7 +37,9 @@ type Short = Omit<PeriodicHandler, "name">;
 
 /** What a periodic with a handler of its own says; one that names a kind leaves it to the kind. */
 const HANDLER: Options<Short> = { ...ATTEMPTS, ...PLACE };
-const PERIODIC: Options<PeriodicEvery & PeriodicCron & PeriodicKind & Short> = {
+
+/** Each member of a periodic. */
+export const PERIODIC: Options<PeriodicEvery & PeriodicCron & PeriodicKind & Short> = {
   name: UNCHECKED,
   every: UNCHECKED,
   cron: UNCHECKED,
@@ -48,7 +51,9 @@ const PERIODIC: Options<PeriodicEvery & PeriodicCron & PeriodicKind & Short> = {
   kind: UNCHECKED,
   args: UNCHECKED,
 };
-const PERIOD = integer({ min: PERIOD_MS_MIN, max: DELAY_MS_MAX });
+
+/** The period of a periodic. */
+export const PERIOD: Option = integer({ min: PERIOD_MS_MIN, max: DELAY_MS_MAX });
 
 /** What is wrong with a periodic, whatever kinds there are. */
 export function periodicFaults(

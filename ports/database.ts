@@ -43,15 +43,19 @@ export type Transaction = Tx;
 export interface TransactionOptions {
   /** Default `read committed`. */
   readonly isolation?: "read committed" | "repeatable read" | "serializable";
-  /** The time limit of each statement, in ms; 0 is no limit. Default: the database options' value (60,000). */
+  /**
+   * The time limit of each statement, in ms, 0 to 1,999,999,999; 0 is no limit. Default: the database options' value
+   * (60,000).
+   */
   readonly statementTimeoutMs?: number;
   /**
-   * How long each statement may wait for a lock, in ms; 0 is no limit. Default: the database options' value (10,000).
+   * How long each statement may wait for a lock, in ms, 0 to 1,999,999,999; 0 is no limit. Default: the database
+   * options' value (10,000).
    */
   readonly lockTimeoutMs?: number;
   /**
-   * How long the transaction may be idle between two statements, in ms; 0 is no limit. Default: the database options'
-   * value (60,000).
+   * How long the transaction may be idle between two statements, in ms, 0 to 1,999,999,999; 0 is no limit. Default:
+   * the database options' value (60,000).
    */
   readonly idleTimeoutMs?: number;
 }

@@ -103,7 +103,7 @@ export interface PeriodicBase {
   readonly runAtStart?: boolean;
   /** The queue of its jobs. Default that of its kind; `maintenance` where it has a handler of its own. */
   readonly queue?: string;
-  /** The priority of its jobs, as of {@linkcode EnqueueOptions}. Default 2. */
+  /** The priority of its jobs, 1 (first) to 4, as of {@linkcode EnqueueOptions}. Default 2. */
   readonly priority?: 1 | 2 | 3 | 4;
 }
 

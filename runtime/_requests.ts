@@ -124,7 +124,8 @@ export function depthFilter(filter: DepthFilter): DepthFilter {
   return filter;
 }
 
-const ENQUEUE_OPTIONS: Options<EnqueueOptions> = {
+/** Each option of an enqueue. */
+export const ENQUEUE_OPTIONS: Options<EnqueueOptions> = {
   runAt: UNCHECKED,
   uniqueByArgs: flag(),
   queue: UNCHECKED,

@@ -13,6 +13,8 @@ export interface Option {
   readonly isRequired?: boolean;
   /** The least and the most, of a number. */
   readonly range?: readonly [min: number, max: number];
+  /** Whether the least is itself too little. Default false. */
+  readonly isAbove?: boolean;
 }
 
 /** What the members of an object accept: one option for each of them, and none for any other. */
@@ -45,6 +47,17 @@ export function integer({ min, max, ...rest }: NumberBounds): Option {
     expected: `an integer from ${min} to ${max}`,
     accepts: (value) => Number.isInteger(value) && (value as number) >= min && (value as number) <= max,
     range: [min, max],
+  };
+}
+
+/** How long something may take, in ms. */
+export function limitMs({ max, ...rest }: Omit<NumberBounds, "min">): Option {
+  return {
+    ...rest,
+    expected: `ms above 0 and at most ${max}`,
+    accepts: (ms) => typeof ms === "number" && ms > 0 && ms <= max,
+    range: [0, max],
+    isAbove: true,
   };
 }
 

@@ -5,6 +5,7 @@ import {
   defaultsOf,
   flag,
   integer,
+  limitMs,
   number,
   oneOf,
   optionFaults,
@@ -115,4 +116,11 @@ Deno.test("optionFaults() tells all that is wrong with a declaration at once, in
     'queue "q": "wdth" is not known, expected name, width, mode, paused',
     'queue "q": width is undefined, expected a number from 0 to 1',
   ]);
+});
+
+Deno.test("limitMs() takes any time above 0, fractions included, up to its most", () => {
+  const limit = limitMs({ max: 1000 });
+  assertEquals([0.5, 1, 1000].filter((ms) => !limit.accepts(ms)), []);
+  assertEquals([0, -1, 1000.5, Number.NaN, Infinity, "5", null].filter((ms) => limit.accepts(ms)), []);
+  assertEquals(limit.expected, "ms above 0 and at most 1000");
 });

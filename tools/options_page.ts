@@ -1,11 +1,18 @@
 /**
  * Writes docs/options.md: every option of the public interfaces with what its doc comment says of it, so that the page
- * can't say anything else than the code. Bounds and defaults in a comment are compared with the declared ones. `--check` writes nothing and fails when the page is not what would be written.
+ * can't say anything else than the code. Bounds and defaults in a comment are compared with the declared ones. `--check`
+ * writes nothing and fails when the page is not what would be written.
  *
  * @module
  */
+import { DATABASE_OPTIONS, TRANSACTION_OPTIONS } from "../adapters/postgres/connection/database.ts";
+import { ATTEMPTS, BESIDE, KIND, QUEUE } from "../composing/declaration_faults.ts";
+import { SUBSCRIPTION } from "../composing/event_faults.ts";
+import { DEBOUNCE, UNIQUE } from "../composing/key_rule_faults.ts";
+import { PERIOD, PERIODIC } from "../composing/periodic_faults.ts";
 import { EVENT_SETTINGS } from "../events/settings.ts";
 import { TIMER_MS_MAX } from "../ports/limits.ts";
+import { ENQUEUE_OPTIONS } from "../runtime/_requests.ts";
 import { SETTINGS } from "../runtime/settings.ts";
 import type { Option } from "../shared/options.ts";
 import { WEBHOOK_SETTINGS } from "../webhooks/settings.ts";
@@ -112,6 +119,18 @@ An option with \`?\` can be left out. A value that doesn't fit is refused with a
 
 /** The options whose bounds and defaults are declared: what their comments say of them is compared. */
 const DECLARED: Readonly<Record<string, Readonly<Record<string, Option>>>> = {
+  Kind: KIND,
+  UniqueRule: UNIQUE,
+  DebounceRule: DEBOUNCE,
+  Beside: BESIDE,
+  Queue: QUEUE,
+  PeriodicBase: PERIODIC,
+  PeriodicEvery: { every: PERIOD },
+  PeriodicHandler: PERIODIC,
+  Subscription: { ...SUBSCRIPTION, ...ATTEMPTS },
+  EnqueueOptions: ENQUEUE_OPTIONS,
+  TransactionOptions: TRANSACTION_OPTIONS,
+  PostgresDatabaseOptions: DATABASE_OPTIONS,
   Settings: SETTINGS,
   EventSettings: EVENT_SETTINGS,
   WebhookSettings: WEBHOOK_SETTINGS,
@@ -127,13 +146,34 @@ const UNITS: readonly (readonly [ms: number, one: string, many: string])[] = [
   [1000, "s", "s"],
 ];
 
+const MIB = 1024 * 1024;
+
 /** The ways in which a comment may write a number. */
 function waysToWrite(value: number): string[] {
   if (value === TIMER_MS_MAX) return ["2^31 - 1"];
   const times = UNITS.filter(([ms]) => value > 0 && value % ms === 0).map(([ms, one, many]) =>
     `${(value / ms).toLocaleString("en")} ${value === ms ? one : many}`
   );
-  return [value.toLocaleString("en"), ...times];
+  const sizes = value > 0 && value % MIB === 0 ? [`${value / MIB} MiB`] : [];
+  return [value.toLocaleString("en"), ...times, ...sizes];
+}
+
+/** The ways in which a comment may tell bounds. */
+function waysToBound([min, max]: readonly [number, number], isAbove: boolean): string[] {
+  if (max === Number.MAX_SAFE_INTEGER) return waysToWrite(min).map((least) => `at least ${least}`);
+  const mosts = waysToWrite(max);
+  if (isAbove) return mosts.map((most) => `above ${min} and at most ${most}`);
+  return waysToWrite(min).flatMap((least) =>
+    mosts.flatMap((most) => [`${least} to ${most}`, `${least} ms to ${most}`])
+  );
+}
+
+/** Whether a text holds a phrase whose first and last number are not parts of longer ones. */
+function says(text: string, phrase: string): boolean {
+  const parts = text.split(phrase);
+  return parts.some((after, index) =>
+    index > 0 && !/[\d,]$/.test(parts[index - 1]!) && !/^[,.]?\d/.test(after)
+  );
 }
 
 /**
@@ -144,14 +184,13 @@ function waysToWrite(value: number): string[] {
 function checkNumbers(table: string, name: string, doc: string): void {
   const option = DECLARED[table]?.[name];
   if (option?.range === undefined) return;
-  const text = doc.replaceAll(/\s+/g, " ");
-  const [mins, maxs] = option.range.map(waysToWrite) as [string[], string[]];
-  const bounds = mins.flatMap((min) => maxs.flatMap((max) => [`${min} to ${max}`, `${min} ms to ${max}`]));
+  const text = doc.replaceAll(/\s+/g, " ").replaceAll(/ \([^)]*\)/g, "").toLowerCase();
+  const bounds = waysToBound(option.range, option.isAbove === true);
   const defaults = typeof option.default === "number"
     ? waysToWrite(option.default).map((way) => `Default ${way}`)
     : [];
   for (const expected of [bounds, defaults]) {
-    if (expected.length === 0 || expected.some((each) => text.includes(each))) continue;
+    if (expected.length === 0 || expected.some((each) => says(text, each.toLowerCase()))) continue;
     throw new Error(`The comment of ${table}.${name} says none of: ${expected.join("; ")}`);
   }
 }

@@ -3,7 +3,7 @@ import type { AttemptOutcome } from "../../ports/executor.ts";
 import type { CallOptions } from "../../ports/handler.ts";
 import type { Json } from "../../ports/json.ts";
 import { DELAY_MS_MAX } from "../../ports/limits.ts";
-import { checkOptions, type Options, UNCHECKED } from "../../shared/options.ts";
+import { checkOptions, limitMs, type Options, UNCHECKED } from "../../shared/options.ts";
 import { moduleSpecifier } from "../module_specifier.ts";
 import type { CallRequest, Work } from "../work.ts";
 import { callPermissions } from "./call_permissions.ts";
@@ -16,10 +16,7 @@ import type { HostPool } from "./host_pool.ts";
 const CALL_TIMEOUT_MS = 30_000;
 const CALL_OPTIONS: Options<CallOptions> = {
   permissions: UNCHECKED,
-  timeout: {
-    expected: `ms above 0 and at most ${DELAY_MS_MAX}`,
-    accepts: (ms) => typeof ms === "number" && ms > 0 && ms <= DELAY_MS_MAX,
-  },
+  timeout: limitMs({ max: DELAY_MS_MAX }),
 };
 const SHOWN_LENGTH_MAX = 200;
 

@@ -8,6 +8,7 @@ import type {
   TransactionOptions,
 } from "../../../ports/database.ts";
 import { DatabaseUnavailableError, InvalidOptionError } from "../../../ports/errors.ts";
+import { TIMER_MS_MAX } from "../../../ports/limits.ts";
 import type { Log } from "../../../ports/log.ts";
 import type { TxParam, TxRow } from "../../../ports/tx.ts";
 import { quoteIdentifier } from "../../../shared/identifier.ts";
@@ -16,9 +17,11 @@ import {
   checkOptions,
   flag,
   integer,
+  limitMs,
   oneOf,
   type Option,
   type Options,
+  resolveOptions,
   text,
   UNCHECKED,
 } from "../../../shared/options.ts";
@@ -56,9 +59,12 @@ export interface PostgresDatabaseOptions {
   readonly poolSize?: number;
   /** Where it tells of what went wrong with connections. Default nowhere. */
   readonly log?: Log;
-  /** How long a caller waits for a connection, in ms, above 0 and below 2^31. Default 10,000. */
+  /** How long a caller waits for a connection, in ms, above 0 and at most 2^31 - 1. Default 10,000. */
   readonly acquireTimeoutMs?: number;
-  /** How long making a connection may take, in ms, above 0 and below 2^31. Default what the URL's `connect_timeout` says, or 10,000. */
+  /**
+   * How long making a connection may take, in ms, above 0 and at most 2^31 - 1. Default what the URL's `connect_timeout`
+   * says, or 10,000.
+   */
   readonly connectTimeoutMs?: number;
   /**
    * Whether statements are prepared. Must be false behind a transaction pooler such as PgBouncer. Default false where the
@@ -66,15 +72,18 @@ export interface PostgresDatabaseOptions {
    */
   readonly preparedStatements?: boolean;
   /**
-   * How long one statement may take, in ms; 0 is no bound. Then the server ends it, which is a
+   * How long one statement may take, in ms, 0 to 1,999,999,999; 0 is no bound. Then the server ends it, which is a
    * {@linkcode StatementTimeoutError}. Default 60,000.
    */
   readonly statementTimeoutMs?: number;
-  /** How long a statement may wait for a lock that another session holds, in ms; 0 is no bound. Default 10,000. */
+  /**
+   * How long a statement may wait for a lock that another session holds, in ms, 0 to 1,999,999,999; 0 is no bound.
+   * Default 10,000.
+   */
   readonly lockTimeoutMs?: number;
   /**
-   * How long a transaction may stand still between two statements, in ms; 0 is no bound. Then the server ends its
-   * session. Default 60,000.
+   * How long a transaction may stand still between two statements, in ms, 0 to 1,999,999,999; 0 is no bound. Then the
+   * server ends its session. Default 60,000.
    */
   readonly idleTimeoutMs?: number;
   /** Parameters of its sessions, such as `synchronous_commit`. Default: every plan is made afresh. */
@@ -94,12 +103,10 @@ const BOUND: Option = {
   ...integer({ min: 0, max: BOUND_MS_END - 1 }),
   expected: `an integer of ms from 0 and below ${BOUND_MS_END}; 0 is no bound`,
 };
-const TIMEOUT: Option = {
-  expected: "ms above 0 and below 2^31",
-  accepts: (ms) => typeof ms === "number" && ms > 0 && ms < 2 ** 31,
-};
+const TIMEOUT = limitMs({ max: TIMER_MS_MAX });
 
-const TRANSACTION_OPTIONS: Options<TransactionOptions> = {
+/** Each option of a transaction, and its bounds. */
+export const TRANSACTION_OPTIONS: Options<TransactionOptions> = {
   isolation: oneOf(["read committed", "repeatable read", "serializable"]),
   statementTimeoutMs: BOUND,
   lockTimeoutMs: BOUND,
@@ -111,16 +118,16 @@ export const DATABASE_OPTIONS: Options<PostgresDatabaseOptions> = {
   url: UNCHECKED,
   schema: UNCHECKED,
   poolSize: {
+    ...integer({ min: 1, max: Number.MAX_SAFE_INTEGER, default: POOL_SIZE_DEFAULT }),
     expected: "an integer from 1",
-    accepts: (size) => Number.isInteger(size) && (size as number) >= 1,
   },
   log: LOG,
-  acquireTimeoutMs: TIMEOUT,
+  acquireTimeoutMs: { ...TIMEOUT, default: 10_000 },
   connectTimeoutMs: TIMEOUT,
   preparedStatements: flag(),
-  statementTimeoutMs: BOUND,
-  lockTimeoutMs: BOUND,
-  idleTimeoutMs: BOUND,
+  statementTimeoutMs: { ...BOUND, default: DEFAULT_BOUNDS.statementTimeoutMs },
+  lockTimeoutMs: { ...BOUND, default: DEFAULT_BOUNDS.lockTimeoutMs },
+  idleTimeoutMs: { ...BOUND, default: DEFAULT_BOUNDS.idleTimeoutMs },
   session: {
     expected: "parameters of PostgreSQL and their values, as texts",
     accepts: (session) =>
@@ -159,19 +166,19 @@ export class PostgresDatabase implements Database {
     options: PostgresDatabaseOptions,
     { contact, route, rowSecurity, notifyQueue }: Shared,
   ) {
-    checkOptions("the options of a database", options, DATABASE_OPTIONS);
+    const given = resolveOptions("the options of a database", options, DATABASE_OPTIONS);
     this.#contact = contact;
     this.#notifyQueue = notifyQueue;
     this.schema = options.schema ?? "millrace";
     checkSchemaName(this.schema);
     const address = readConnectionUrl(options.url);
-    const { poolSize: size = POOL_SIZE_DEFAULT, acquireTimeoutMs = 10_000 } = options;
+    const [size, acquireTimeoutMs] = [given.poolSize!, given.acquireTimeoutMs!];
     const connectTimeoutMs = options.connectTimeoutMs ?? address.connectTimeoutMs ?? 10_000;
     if (!TIMEOUT.accepts(connectTimeoutMs)) {
       throw new InvalidOptionError("connectTimeoutMs", connectTimeoutMs, TIMEOUT.expected);
     }
     this.quotedSchema = quoteIdentifier(this.schema);
-    this.bounds = boundsOf(options, DEFAULT_BOUNDS);
+    this.bounds = boundsOf(given, DEFAULT_BOUNDS);
     this.isPooled = !(options.preparedStatements ?? !address.isPooled);
     this.log = options.log ?? silentLog;
     const unseen: ClientOptions = {
