@@ -251,7 +251,10 @@ Deno.test("bounds that are given as undefined are the defaults", () => {
   const none = { statementTimeoutMs: undefined, lockTimeoutMs: undefined, idleTimeoutMs: undefined };
   return withDatabase(async (database) => {
     assertEquals(database.bounds, DEFAULT_BOUNDS);
-    const [row] = await database.transaction((tx) => tx.unsafe("select 1 as one", []), none as object);
+    const [row] = await database.transaction(
+      async (tx) => await tx.unsafe("select 1 as one", []),
+      none as object,
+    );
     assertEquals(row?.one, 1);
   }, none as object);
 });
