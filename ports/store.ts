@@ -82,7 +82,7 @@ export interface Store {
    * Ends runs: moves their jobs to a final state, or back in line. Returns each result, in order. If the store refuses
    * one settlement, it may refuse the whole call; the runtime then sends the others without it.
    */
-  settle(owner: string, settlements: readonly Settlement[]): Promise<Settled[]>;
+  settle(settlements: readonly Settlement[]): Promise<Settled[]>;
 
   /** Stores the progress of runs. */
   progress(entries: readonly ProgressEntry[]): Promise<void>;

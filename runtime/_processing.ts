@@ -70,7 +70,6 @@ export class Processing {
     this.#hints = this.#makeHints();
     this.#settler = new Settler({
       store,
-      owner,
       onRecovered: () => this.wakeAll(),
       upkeep,
       log,

@@ -50,8 +50,6 @@ const SETTLE_MS = 2;
 export interface SettlerOptions {
   /** Where it writes. */
   readonly store: Store;
-  /** The present id of this process. */
-  readonly owner: () => string;
   /** The first pause before a refused end is tried again, in ms; it doubles each time. Default 1,000. */
   readonly asideMs?: number;
   /** Told when ends are written again, after they could not be. */
@@ -280,7 +278,6 @@ export class Settler {
 
   async #writeOnce(batch: readonly SettleRequest[]): Promise<undefined> {
     const states = await this.#options.store.settle(
-      this.#options.owner(),
       batch.map((each) => each.settlement),
     );
     const recovered = this.#failing;

@@ -21,13 +21,13 @@ function settling(
 ): { settler: Settler; batches: Settlement[][] } {
   const batches: Settlement[][] = [];
   const store = {
-    settle: (_owner: string, batch: readonly Settlement[]) => {
+    settle: (batch: readonly Settlement[]) => {
       batches.push([...batch]);
       return new Promise((resolve) => resolve(settle(batch)));
     },
   } as unknown as Store;
   const upkeep = new UpkeepRecords(silentLog);
-  const defaults = { store, owner: () => "me", onRecovered: () => {}, upkeep, log: silentLog };
+  const defaults = { store, onRecovered: () => {}, upkeep, log: silentLog };
   return { settler: new Settler({ ...defaults, ...options }), batches };
 }
 

@@ -45,7 +45,7 @@ export class Attempts {
     const outcome = await this.#run(job, kind, queue);
     // The middle of the jitter, so that delays are reproducible.
     const settlement = settlementOf(job, kind, outcome, { aborted: false, random: 0.5 });
-    await this.#store.settle(OWNER, [settlement]);
+    await this.#store.settle([settlement]);
   }
 
   async #run(job: Claimed, kind: Kind, queue: string): Promise<AttemptOutcome> {

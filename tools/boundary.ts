@@ -22,7 +22,7 @@ interface Rule {
 const NONE = /(?!)/;
 const ANY = /(?:)/;
 /** Libraries that one adapter or file each wraps, and nobody else may know. */
-const NOT_WRAPPED = /^(?!(?:postgres|croner|hono|undici)$)/;
+const NOT_WRAPPED = /^(?!(?:postgres|croner|undici)$)/;
 
 const RULES: readonly Rule[] = [
   { files: /^ports\//, local: /^ports\//, npm: NONE, node: false },
@@ -48,7 +48,6 @@ const RULES: readonly Rule[] = [
   { files: /^workers\//, local: /^(ports|shared|workers)\//, npm: NOT_WRAPPED, node: true },
   adapter("postgres", /^postgres$/),
   adapter("croner", /^croner$/),
-  adapter("http", /^hono$/),
   adapter("memory", NONE),
   {
     files: /^embedded\//,

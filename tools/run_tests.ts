@@ -24,11 +24,6 @@ const MATRIX_ALONE = /^tests\/conformance_postgres_inline/;
 /** Programs that some tests need. */
 const PROGRAMS = [
   { names: ["pgbouncer"], tests: /pgbouncer|pooler/, get: "apt-get install pgbouncer" },
-  {
-    names: ["chromium", "chromium-browser", "google-chrome"],
-    tests: /browser/,
-    get: "apt-get install chromium",
-  },
 ];
 
 /** What takes longest has a process beside the others' from the start, or it would go on alone at the end. */

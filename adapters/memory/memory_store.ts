@@ -164,7 +164,7 @@ export class MemoryStore implements Store {
   }
 
   /** Ends runs. */
-  settle(_owner: string, settlements: readonly Settlement[]): Promise<Settled[]> {
+  settle(settlements: readonly Settlement[]): Promise<Settled[]> {
     return Promise.resolve(settlements.map((settlement) => this.#runs.settle(settlement)));
   }
 

@@ -45,11 +45,11 @@ Deno.test("settle() changes nothing for a run that is no longer the job's", asyn
   const { store } = await setup();
   await insertOne(store, job(1));
   const zombie = (await claimOne(store))!;
-  await store.settle("me", [back(zombie, "release")]);
+  await store.settle([back(zombie, "release")]);
   const fresh = (await claimOne(store))!;
   assertEquals([fresh.run, fresh.attempt], [2, 1]);
   const done = { id: zombie.id, run: zombie.run, to: "completed", output: null, error: null } as const;
-  assertEquals(await store.settle("me", [done]), ["fenced"]);
+  assertEquals(await store.settle([done]), ["fenced"]);
   await store.progress([{ id: zombie.id, run: zombie.run, done: 1, note: null }]);
   const after = (await store.get(zombie.id))!;
   assertEquals([after.state, after.run, after.progress], ["running", 2, null]);
@@ -60,7 +60,7 @@ Deno.test("settle() counts snoozes and keeps attempts for failures alone", async
   const id = await insertOne(store, job(1));
   for (const to of ["snooze", "release", "put aside", "retry", "snooze"] as const) {
     const [claimed] = await store.claim({ owner: "me", queue: "q", limit: 1, free: 1, aside: "k" });
-    await store.settle("me", [back(claimed!, to)]);
+    await store.settle([back(claimed!, to)]);
   }
   const after = (await store.get(id))!;
   assertEquals([after.state, after.attempt, after.snoozes, after.run], ["retryable", 1, 2, 5]);
@@ -71,7 +71,7 @@ Deno.test("settle() keeps the first error and the newest 99", async () => {
   const { store } = await setup();
   const id = await insertOne(store, job(1, { maxAttempts: 1000 }));
   for (let count = 0; count < 130; count++) {
-    await store.settle("me", [back((await claimOne(store))!, "retry")]);
+    await store.settle([back((await claimOne(store))!, "retry")]);
   }
   const { errors } = (await store.get(id))!;
   assertEquals([errors.length, errors[0]!.attempt, errors[1]!.attempt, errors.at(-1)!.attempt], [
@@ -111,7 +111,7 @@ Deno.test("rescue() charges what had started, frees what had not, and only while
 Deno.test("MemoryStore counts no job that runs alone as started by its claim", async () => {
   const { store } = await setup();
   const id = await insertOne(store, job(1));
-  await store.settle("me", [{ ...back((await claimOne(store))!, "release"), alone: true } as Settlement]);
+  await store.settle([{ ...back((await claimOne(store))!, "release"), alone: true } as Settlement]);
   assertEquals((await claimOne(store))?.alone, true);
   const { owners } = await store.beat("me");
   const { released } = await store.rescue("me", owners[0]!.beat, { message: "it died" });
@@ -177,10 +177,10 @@ Deno.test("MemoryTx completes a run once, and holds its row until it ends", asyn
   assertEquals((await complete(claimed.run + 1)).length, 0);
   assertEquals((await complete(claimed.run)).length, 1);
   assertEquals((await complete(claimed.run)).length, 0);
-  const settled = await store.settle("me", [back(claimed, "retry")]);
+  const settled = await store.settle([back(claimed, "retry")]);
   assertEquals(settled, ["locked"]);
   await tx.commit();
-  assertEquals(await store.settle("me", [back(claimed, "retry")]), ["fenced"]);
+  assertEquals(await store.settle([back(claimed, "retry")]), ["fenced"]);
   const after = (await store.get(claimed.id))!;
   assertEquals([after.state, after.output], ["completed", "out"]);
 });

@@ -43,7 +43,7 @@ export async function withStore(
       owner,
       claim: (limit = 100) => store.claim({ owner, queue: "q", limit, free: limit }),
       finish: async (jobs, to = "completed") => {
-        await store.settle(owner, jobs.map(({ id, run }) => ({ id, run, to, output: null, error: null })));
+        await store.settle(jobs.map(({ id, run }) => ({ id, run, to, output: null, error: null })));
       },
     });
   } finally {

@@ -366,7 +366,7 @@ export class PostgresStore implements Store {
   }
 
   /** Ends runs: to a final state, or back in line. */
-  async settle(_owner: string, settlements: readonly Settlement[]): Promise<Settled[]> {
+  async settle(settlements: readonly Settlement[]): Promise<Settled[]> {
     if (settlements.length === 0) return [];
     const states = await settle(this.#work, settlements);
     if (settlements.some(({ to }) => to === "release")) this.#target.silent.distrust();

@@ -22,7 +22,7 @@ async function claimTimes(store: PostgresStore, owner: string): Promise<number[]
     const ends = jobs.map(({ id, run }) =>
       ({ id, run, to: "completed", output: null, error: null }) as const
     );
-    await store.settle(owner, ends);
+    await store.settle(ends);
   }
 }
 

@@ -65,7 +65,7 @@ for (const to of ["completed", "cancelled"] as const) {
     await scene(3, async (it) => {
       const [first, ...others] = it.ids;
       // The rescuer has picked the process by its beat; the job ends before it writes.
-      await it.store.settle(it.dead, [ended(to)(first!)]);
+      await it.store.settle([ended(to)(first!)]);
       const before = await it.store.get(first!);
       const rescued = await it.store.rescue(it.dead, it.beat, LOST);
       assertEquals([rescued.retried.toSorted(), rescued.complete], [others.toSorted(), true]);
@@ -98,7 +98,7 @@ Deno.test("a rescuer that is late finds a fresh attempt of another worker: it go
     const [id] = it.ids;
     const other = crypto.randomUUID();
     await it.store.register({ id: other, name: "other", queues: ["default"] });
-    await it.store.settle(it.dead, [{
+    await it.store.settle([{
       id: id!,
       run: 1,
       to: "release",
@@ -112,7 +112,7 @@ Deno.test("a rescuer that is late finds a fresh attempt of another worker: it go
     const rescued = await it.store.rescue(it.dead, it.beat, LOST);
     assertEquals([rescued.retried, rescued.released, rescued.complete], [[], [], true]);
     assertEquals(await it.store.get(id!), before);
-    const settled = await it.store.settle(other, [{ ...ended("completed")(id!), run: 2 }]);
+    const settled = await it.store.settle([{ ...ended("completed")(id!), run: 2 }]);
     assertEquals(settled, ["completed"]);
   });
 });

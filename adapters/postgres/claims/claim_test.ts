@@ -179,7 +179,6 @@ Deno.test("of the first jobs of a claim those that run alone do not count as sta
   withStore(async ({ store, owner, claim }) => {
     const [alone, other] = (await store.insert([newJob(), newJob()])).map(({ id }) => id);
     await store.settle(
-      owner,
       (await claim()).map((job) => ({ ...back(job, "release"), alone: job.id === alone })),
     );
     const jobs = await claim();
@@ -193,7 +192,7 @@ Deno.test("a job that lies aside is out of the line, and claimed by those alone 
   withStore(async ({ store, owner, claim }) => {
     await store.insert([newJob({ kind: "newer" })]);
     const [job] = await claim();
-    await store.settle(owner, [back(job!, "put aside")]);
+    await store.settle([back(job!, "put aside")]);
     assertEquals((await store.counts()).undeclared, 1);
     assertEquals(await claim(), []);
     assertEquals(await store.findAside(["other"]), []);
@@ -209,7 +208,7 @@ Deno.test("what lies aside is claimed once each at full claims, late ones includ
   withStore(async ({ store, owner, claim, finish }) => {
     await store.insert(Array.from({ length: 300 }, () => newJob({ kind: "newer" })));
     const jobs = await claim(300);
-    await store.settle(owner, jobs.slice(0, 200).map((job) => back(job, "put aside")));
+    await store.settle(jobs.slice(0, 200).map((job) => back(job, "put aside")));
     const first = jobs[0]!.id;
     assertEquals(new Date((await store.get(first))!.scheduledAt).getUTCFullYear() < 2100, true);
     assertEquals((await store.list({ limit: 300 })).every(({ scheduledAt }) => scheduledAt < "2100"), true);
@@ -222,7 +221,7 @@ Deno.test("what lies aside is claimed once each at full claims, late ones includ
     assertEquals(counts, [70, 70, 60]);
     // Behind the place up to which it has been claimed.
     const late = jobs.slice(200);
-    await store.settle(owner, late.map((job) => back(job, "put aside")));
+    await store.settle(late.map((job) => back(job, "put aside")));
     await store.database.query(
       "update {schema}.job set scheduled_at = scheduled_at - interval '5 s' where undeclared and id % 2 = 0",
     );
@@ -230,7 +229,7 @@ Deno.test("what lies aside is claimed once each at full claims, late ones includ
     // As a program of before puts it aside, which no signal tells.
     await store.insert([newJob({ kind: "newer" })]);
     const [old] = await claim(1);
-    await store.settle(owner, [back(old!, "put aside")]);
+    await store.settle([back(old!, "put aside")]);
     await store.database.query(
       "update {schema}.job set scheduled_at = clock_timestamp() + interval '5 min' where undeclared",
     );
@@ -242,10 +241,10 @@ Deno.test("what lies aside is claimed once each at full claims, late ones includ
   }));
 
 Deno.test("a job that lies aside is cancelled, and put back in line by a person, as any other that waits", () =>
-  withStore(async ({ store, owner, claim }) => {
+  withStore(async ({ store, claim }) => {
     await store.insert([newJob({ kind: "newer" }), newJob({ kind: "newer" })]);
     const jobs = await claim();
-    await store.settle(owner, jobs.map((job) => back(job, "put aside")));
+    await store.settle(jobs.map((job) => back(job, "put aside")));
     assertEquals((await store.cancel(jobs[0]!.id)).result, "cancelled");
     assertEquals((await store.get(jobs[0]!.id))!.scheduledAt < "2100", true);
     await store.retry(jobs[1]!.id);

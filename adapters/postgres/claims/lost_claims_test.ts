@@ -56,8 +56,8 @@ Deno.test("a job whose change the database refuses is not released, nor brought 
     assertEquals(await states(), ["pending", "running", "pending", "pending", "pending"]);
 
     await store.database.query("drop trigger refuse on {schema}.job");
-    await store.settle(owner, [back(jobs[1]!, "snooze", 60_000)]);
-    await store.settle(owner, (await claim()).map((job) => back(job, "snooze", 60_000)));
+    await store.settle([back(jobs[1]!, "snooze", 60_000)]);
+    await store.settle((await claim()).map((job) => back(job, "snooze", 60_000)));
     await store.database.query(`
       create trigger refuse before update on {schema}.job for each row when (new.id = ${ids[1]})
       execute function {schema}.refuse()`);

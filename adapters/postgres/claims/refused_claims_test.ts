@@ -121,7 +121,7 @@ Deno.test("a counter at its end, and a CHECK of the application, refuse no claim
 Deno.test("of what lies aside a refused job stops no other either", () =>
   withStore(async ({ store, owner, claim }) => {
     await store.insert(Array.from({ length: 30 }, (_, n) => newJob(n % 10 === 0 ? poison : {})));
-    await store.settle(owner, (await claim()).map((job) => back(job, "put aside")));
+    await store.settle((await claim()).map((job) => back(job, "put aside")));
     await store.database.query(REFUSE);
     const take = () => store.claim({ owner, queue: "q", limit: 10, free: 10, aside: "k" });
     const counts = [(await take()).length, (await take()).length, (await take()).length];

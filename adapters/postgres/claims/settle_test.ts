@@ -4,11 +4,11 @@ import { ERRORS_KEPT_MAX } from "../../../ports/limits.ts";
 import { back, gate, newJob, until, withStore } from "../fixture_test.ts";
 
 Deno.test("each way of ending leaves the state, attempt and snoozes that it should", () =>
-  withStore(async ({ store, owner, claim }) => {
+  withStore(async ({ store, claim }) => {
     await store.insert(Array.from({ length: 7 }, () => newJob()));
     const jobs = await claim();
     const error = { class: "error" as const, message: "no\0good", stack: "at x" };
-    const settled = await store.settle(owner, [
+    const settled = await store.settle([
       { ...jobs[0]!, to: "completed", output: '{"n": 1}', error: null },
       { ...jobs[1]!, to: "discarded", output: null, error },
       { ...jobs[2]!, to: "cancelled", output: null, error: null },
@@ -36,22 +36,22 @@ Deno.test("each way of ending leaves the state, attempt and snoozes that it shou
   }));
 
 Deno.test("a run that is no longer the job's changes nothing", () =>
-  withStore(async ({ store, owner, claim }) => {
+  withStore(async ({ store, claim }) => {
     await store.insert([newJob()]);
     const [first] = await claim();
-    await store.settle(owner, [back(first!, "release")]);
+    await store.settle([back(first!, "release")]);
     const zombie = { ...first!, to: "completed" as const, output: null, error: null };
-    assertEquals(await store.settle(owner, [zombie]), ["fenced"]);
+    assertEquals(await store.settle([zombie]), ["fenced"]);
     const [second] = await claim();
     assertEquals(second?.run, 2);
-    assertEquals(await store.settle(owner, [zombie]), ["fenced"]);
+    assertEquals(await store.settle([zombie]), ["fenced"]);
     await store.progress([{ ...first!, done: 0.5, note: null }]);
     assertEquals((await store.get(first!.id))?.progress, null);
     await store.progress([{ ...second!, done: 0.5, note: "half" }]);
     assertEquals((await store.get(first!.id))?.progress, { done: 0.5, note: "half" });
     assertEquals((await store.get(first!.id))?.state, "running");
-    await store.settle(owner, [{ ...second!, to: "completed", output: null, error: null }]);
-    assertEquals(await store.settle(owner, [back(second!, "retry")]), ["fenced"]);
+    await store.settle([{ ...second!, to: "completed", output: null, error: null }]);
+    assertEquals(await store.settle([back(second!, "retry")]), ["fenced"]);
   }));
 
 Deno.test("a cancel that was asked for wins over every other end, and the output is dropped", () =>
@@ -60,7 +60,7 @@ Deno.test("a cancel that was asked for wins over every other end, and the output
     const jobs = await claim();
     for (const { id } of jobs) assertEquals((await store.cancel(id)).result, "requested");
     assertEquals((await store.beat(owner)).cancelRequested, jobs.map(({ id }) => id));
-    const settled = await store.settle(owner, [
+    const settled = await store.settle([
       { ...jobs[0]!, to: "completed", output: "1", error: null },
       back(jobs[1]!, "retry"),
     ]);
@@ -74,7 +74,7 @@ Deno.test("a cancel that was asked for wins over every other end, and the output
   }));
 
 Deno.test("a row that another transaction holds is left out as locked, and holds up nobody else", () =>
-  withStore(async ({ store, owner, claim }) => {
+  withStore(async ({ store, claim }) => {
     await store.insert(Array.from({ length: 5 }, () => newJob()));
     const jobs = await claim();
     const [held, letGo] = [gate(), gate()];
@@ -85,15 +85,15 @@ Deno.test("a row that another transaction holds is left out as locked, and holds
     });
     await held.opened;
     const ends = jobs.map((job) => ({ ...job, to: "completed" as const, output: null, error: null }));
-    const settled = await store.settle(owner, ends);
+    const settled = await store.settle(ends);
     assertEquals(settled, ["completed", "completed", "locked", "completed", "completed"]);
     letGo.open();
     await holder;
-    assertEquals(await store.settle(owner, ends), ["fenced", "fenced", "cancelled", "fenced", "fenced"]);
+    assertEquals(await store.settle(ends), ["fenced", "fenced", "cancelled", "fenced", "fenced"]);
   }));
 
 Deno.test("completeIn commits with the handler's writes, is fenced, and loses to a cancel that came first", () =>
-  withStore(async ({ store, owner, claim }) => {
+  withStore(async ({ store, claim }) => {
     await store.insert([newJob(), newJob(), newJob()]);
     const [one, two, three] = await claim();
     const complete = (job: { id: string; run: number }, output: string | null) =>
@@ -111,7 +111,7 @@ Deno.test("completeIn commits with the handler's writes, is fenced, and loses to
         throw new Error("roll back");
       })
     );
-    const settled = await store.settle(owner, [back(three!, "retry")]);
+    const settled = await store.settle([back(three!, "retry")]);
     assertEquals(settled, ["retryable"]);
   }));
 
@@ -132,7 +132,7 @@ Deno.test("progress that is told after a handler's REPEATABLE READ began is no c
   }));
 
 Deno.test("a cancel that comes after a handler's REPEATABLE READ began is a typed conflict, and the job ends cancelled", () =>
-  withStore(async ({ store, owner, claim }) => {
+  withStore(async ({ store, claim }) => {
     await store.insert([newJob()]);
     const [job] = await claim();
     const completing = store.database.transaction(async (tx) => {
@@ -141,16 +141,16 @@ Deno.test("a cancel that comes after a handler's REPEATABLE READ began is a type
       await tx.unsafe(store.completion.text, [job!.id, job!.run, null]);
     }, { isolation: "repeatable read" });
     await assertRejects(() => completing, TransactionConflictError);
-    assertEquals(await store.settle(owner, [back(job!, "retry")]), ["cancelled"]);
+    assertEquals(await store.settle([back(job!, "retry")]), ["cancelled"]);
   }));
 
 Deno.test("of many errors the first and the newest are kept", () =>
-  withStore(async ({ store, owner, claim }) => {
+  withStore(async ({ store, claim }) => {
     const [{ id } = { id: "" }] = await store.insert([newJob({ maxAttempts: 1000 })]);
     for (let attempt = 1; attempt <= ERRORS_KEPT_MAX + 5; attempt++) {
       let [job] = await claim(1);
       await until("the retry is due", async () => (job ??= (await claim(1))[0]) !== undefined);
-      await store.settle(owner, [back(job!, "retry")]);
+      await store.settle([back(job!, "retry")]);
     }
     const attempts = (await store.get(id))!.errors.map(({ attempt }) => attempt);
     assertEquals(attempts.length, ERRORS_KEPT_MAX);
@@ -166,7 +166,7 @@ Deno.test("a snooze waits at least its time by the database's clock, and huge co
     );
     const [job] = await claim();
     const before = (await store.beat(owner)).nowMs;
-    await store.settle(owner, [back(job!, "snooze", 800)]);
+    await store.settle([back(job!, "snooze", 800)]);
     const detail = (await store.get(id))!;
     assert(Date.parse(detail.scheduledAt) >= Math.floor(before + 800), detail.scheduledAt);
     assertEquals([detail.attempt, detail.snoozes], [40_000, 40_001]);

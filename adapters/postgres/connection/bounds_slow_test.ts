@@ -43,7 +43,7 @@ Deno.test("a claim, a settlement and a progress that hang are given up after 10 
       const end = { ...job!, to: "completed" as const, output: null, error: null };
       await Promise.all([
         assertRejects(() => store.claim({ owner, queue: "q", limit: 1, free: 1 }), StatementTimeoutError),
-        assertRejects(() => store.settle(owner, [end]), StatementTimeoutError),
+        assertRejects(() => store.settle([end]), StatementTimeoutError),
         assertRejects(() => store.progress([{ ...job!, done: 0.5, note: null }]), StatementTimeoutError),
       ]);
       assertLessOrEqual(performance.now() - begun, 15_000);

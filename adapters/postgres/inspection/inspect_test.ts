@@ -54,11 +54,11 @@ Deno.test("counts per kind and state, ages per queue and priority, sizes", () =>
   }));
 
 Deno.test("finals are the ended ones of the ids that were asked for, and which are not there", () =>
-  withStore(async ({ store, owner, claim }) => {
+  withStore(async ({ store, claim }) => {
     await store.insert([newJob(), newJob(), newJob()]);
     const [one, two, three] = await claim();
     const error = { class: "error" as const, message: "failed" };
-    await store.settle(owner, [
+    await store.settle([
       { ...one!, to: "completed", output: '{"n": 1}', error: null },
       { ...two!, to: "discarded", output: null, error },
     ]);

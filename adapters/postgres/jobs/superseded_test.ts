@@ -5,7 +5,7 @@ import { back, newJob, withStore } from "../fixture_test.ts";
 const ROUNDS = 100;
 
 Deno.test("a run that goes back in line in the moment in which a twin commits makes room for it", () =>
-  withStore(async ({ store, owner, claim, finish }) => {
+  withStore(async ({ store, claim, finish }) => {
     const job = newJob({ rule: keyRuleOf({ unique: { by: [] } })!, unique: true });
     for (let round = 1; round <= ROUNDS; round++) {
       await store.insert([job]);
@@ -18,7 +18,7 @@ Deno.test("a run that goes back in line in the moment in which a twin commits ma
       await settling.promise;
       // While the other transaction holds the row nothing is settled; its commit comes at any time of the statement.
       let settled;
-      do [settled] = await store.settle(owner, [back(older!, "release")]); while (settled === "locked");
+      do [settled] = await store.settle([back(older!, "release")]); while (settled === "locked");
       await offer;
       assertEquals(settled, "cancelled", `round ${round}`);
       await finish(await claim());

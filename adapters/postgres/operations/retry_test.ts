@@ -3,11 +3,11 @@ import { JobNotFoundError, JobRunningError, UniqueConflictError } from "../../..
 import { back, newJob, withStore } from "../fixture_test.ts";
 
 Deno.test("an ended job comes back pending, with its errors and at least one more attempt", () =>
-  withStore(async ({ store, owner, claim }) => {
+  withStore(async ({ store, claim }) => {
     await store.insert([newJob({ maxAttempts: 1 })]);
     const [job] = await claim();
     const error = { class: "error" as const, message: "first" };
-    await store.settle(owner, [{ ...job!, to: "discarded", output: null, error }]);
+    await store.settle([{ ...job!, to: "discarded", output: null, error }]);
     assertEquals(await store.retry(job!.id), "q");
     const detail = (await store.get(job!.id))!;
     assertEquals([detail.state, detail.attempt, detail.maxAttempts, detail.finishedAt], [
@@ -22,11 +22,11 @@ Deno.test("an ended job comes back pending, with its errors and at least one mor
   }));
 
 Deno.test("a job that waits for its retry is due at once, a running one is a typed error", () =>
-  withStore(async ({ store, owner, claim }) => {
+  withStore(async ({ store, claim }) => {
     await store.insert([newJob()]);
     const [job] = await claim();
     await assertRejects(() => store.retry(job!.id), JobRunningError);
-    await store.settle(owner, [back(job!, "retry", 60_000)]);
+    await store.settle([back(job!, "retry", 60_000)]);
     assertEquals(await claim(), []);
     await store.retry(job!.id);
     assertEquals((await store.get(job!.id))?.state, "pending");

@@ -56,7 +56,7 @@ Deno.test("a run by hand is made beside the schedule, also of a periodic without
   }));
 
 Deno.test("every way of ending is a recorded run, newest first, 20 at most", () =>
-  withStore(async ({ store, owner, claim }) => {
+  withStore(async ({ store, claim }) => {
     await store.cancel(await store.runPeriodic("sweep", JOB));
     await store.runPeriodic("sweep", JOB);
     const [handled] = await claim();
@@ -66,7 +66,7 @@ Deno.test("every way of ending is a recorded run, newest first, 20 at most", () 
     await store.runPeriodic("sweep", JOB);
     const [failed] = await claim();
     const error = { class: "error" as const, message: "it failed" };
-    await store.settle(owner, [{ ...failed!, to: "discarded", output: null, error }]);
+    await store.settle([{ ...failed!, to: "discarded", output: null, error }]);
     const { rows: [row] } = await store.periodics(["sweep"]);
     assertEquals(row?.runs.map(({ state, output, error }) => [state, output, error]), [
       ["discarded", null, "it failed"],
@@ -112,12 +112,12 @@ Deno.test("a row that somebody holds is left out of all that is shared, and hold
   }));
 
 Deno.test("a run in backoff whose job somebody holds is not superseded, and nobody waits for it", () =>
-  withStore(async ({ store, owner, claim }) => {
+  withStore(async ({ store, claim }) => {
     await plan(store, 1000);
     const id = (await take(store, 1000))!;
     const [claimed] = await claim();
     const back = { to: "retry", delayMs: 60_000, error: null, alone: false } as const;
-    await store.settle(owner, [{ ...claimed!, ...back }]);
+    await store.settle([{ ...claimed!, ...back }]);
     const [held, done] = [gate(), gate()];
     const holding = store.database.transaction(async (tx) => {
       await tx.unsafe("select from {schema}.job where id = $1::text::bigint for update", [id]);

@@ -157,7 +157,7 @@ Deno.test("errors that are no list, as somebody's SQL may leave them, keep no jo
         values,
       );
     }
-    const settled = await store.settle(owner, jobs.slice(0, texts.length).map((job) => back(job, "retry")));
+    const settled = await store.settle(jobs.slice(0, texts.length).map((job) => back(job, "retry")));
     assertEquals(new Set(settled), new Set(["retryable"]));
     const rescued = await store.rescue(owner, await beatOf(store, owner), LOST);
     assertEquals([rescued.retried.length, rescued.complete], [texts.length, true]);

@@ -128,7 +128,7 @@ Deno.test("a process that is off the record leaves no mark", () =>
 
 Deno.test("what a marked process gives back is told to the others", () =>
   withStore(async (fixture) => {
-    const { store, owner } = fixture;
+    const { store } = fixture;
     const ears = await listen(fixture);
     await store.insert([newJob()]);
     const [job] = await fixture.claim();
@@ -138,7 +138,7 @@ Deno.test("what a marked process gives back is told to the others", () =>
       return await ears.heardBefore();
     });
     assertEquals(silent, [], "it is marked");
-    await store.settle(owner, [back(job!, "release")]);
+    await store.settle([back(job!, "release")]);
     await store.signal([READY]);
     assertEquals(await ears.heardBefore(), [READY]);
   }, { listen: "auto" }));

@@ -48,7 +48,6 @@ async function drain({ jobs }: { jobs: number }): Promise<{ done: number; second
     claimed += batch.length;
     await settling;
     settling = store.settle(
-      owner,
       batch.map(({ id, run }) => ({ id, run, to: "completed" as const, output: null, error: null })),
     );
   }
@@ -88,7 +87,7 @@ await serve({
       const claimed = await store.claim({ owner, queue: "default", limit: 1, free: 1 });
       for (const { id, run, args } of claimed) {
         perform(JSON.parse(args));
-        await store.settle(owner, [{ id, run, to: "completed", output: null, error: null }]);
+        await store.settle([{ id, run, to: "completed", output: null, error: null }]);
       }
     });
     const send = (args: object) =>

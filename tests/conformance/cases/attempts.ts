@@ -193,5 +193,5 @@ async function failOnce(ghost: Ghost, message: string): Promise<void> {
   const [claimed] = await ghost.claim(1);
   const { id, run } = claimed!;
   const error = { class: "error", message } as const;
-  await ghost.store.settle(ghost.id, [{ id, run, to: "retry", delayMs: 0, error, alone: false }]);
+  await ghost.store.settle([{ id, run, to: "retry", delayMs: 0, error, alone: false }]);
 }

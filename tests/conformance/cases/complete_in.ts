@@ -100,7 +100,7 @@ export const completeInCases: readonly Case[] = [
       await ghost.store.insert([bareJob("k", {})]);
       const [old] = await ghost.claim(1);
       const { id, run } = old!;
-      await ghost.store.settle(ghost.id, [
+      await ghost.store.settle([
         { id, run, to: "release", delayMs: 0, error: null, alone: false },
       ]);
       await ghost.claim(1);

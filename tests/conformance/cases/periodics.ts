@@ -55,7 +55,7 @@ async function endRun(ghost: Ghost, how: Partial<Settlement> = {}): Promise<JobI
   const [claimed] = await ghost.claim(1, 1, "maintenance");
   const { id, run } = claimed!;
   const end = { id, run, to: "completed", output: null, error: null, ...how } as Settlement;
-  await ghost.store.settle(ghost.id, [end]);
+  await ghost.store.settle([end]);
   return id;
 }
 
@@ -221,7 +221,7 @@ export const periodicCases: readonly Case[] = [
       const { id, run } = claimed!;
       assertEquals(id, first!.jobId);
       // It failed, and its next attempt is due: it is only waiting for its turn.
-      await ghost.store.settle(ghost.id, [{ id, run, ...BACKOFF, delayMs: 0 }]);
+      await ghost.store.settle([{ id, run, ...BACKOFF, delayMs: 0 }]);
       assertEquals(await take(ghost.store, 2000), null);
       await endRun(ghost);
       assertNotEquals(await take(ghost.store, 2000), null);

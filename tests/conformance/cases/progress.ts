@@ -47,14 +47,14 @@ export const progressCases: readonly Case[] = [
       await ghost.store.insert([bareJob("k", {})]);
       const [{ id, run } = { id: "", run: 0 }] = await ghost.claim(1);
       await ghost.store.progress([{ id, run, done: 0.5, note: "half" }]);
-      await ghost.store.settle(ghost.id, [
+      await ghost.store.settle([
         { id, run, to: "snooze", delayMs: 0, error: null, alone: false },
       ]);
       assertEquals((await ghost.store.get(id))!.progress, { done: 0.5, note: "half" });
       const next = await eventually(async () => (await ghost.claim(1))[0]);
       assertEquals((await ghost.store.get(id))!.progress, null);
       await ghost.store.progress([{ id, run: next.run, done: 1, note: null }]);
-      await ghost.store.settle(ghost.id, [{ id, run: next.run, to: "discarded", output: null, error: null }]);
+      await ghost.store.settle([{ id, run: next.run, to: "discarded", output: null, error: null }]);
       assertEquals((await ghost.store.get(id))!.progress, { done: 1 });
       await ghost.store.retry(id);
       assertEquals((await ghost.store.get(id))!.progress, null);
@@ -67,7 +67,7 @@ export const progressCases: readonly Case[] = [
       await ghost.store.insert([bareJob("k", {})]);
       const [old] = await ghost.claim(1);
       const { id, run } = old!;
-      await ghost.store.settle(ghost.id, [
+      await ghost.store.settle([
         { id, run, to: "release", delayMs: 0, error: null, alone: false },
       ]);
       const [fresh] = await ghost.claim(1);

@@ -165,7 +165,7 @@ class Sequence {
     if (ref === undefined) return;
     const isFinalEnd = to === "completed" || to === "discarded" || to === "cancelled";
     const error = to === "retry" || to === "discarded" ? ERROR : null;
-    const [settled] = await this.#ghost.store.settle(this.#ghost.id, [
+    const [settled] = await this.#ghost.store.settle([
       isFinalEnd ? { ...ref, to, output: null, error } : { ...ref, to, delayMs: 0, error, alone: false },
     ]);
     const counts = isRunning && !stale;
@@ -228,7 +228,6 @@ export async function roundTrips(stage: Stage, count: number): Promise<void> {
       assertEquals([ordered(job.args), job.unsafeNumbers], [ordered(given[n]!), []]);
     }
     await ghost.store.settle(
-      ghost.id,
       ids.map((id) => ({ id, run: 1, to: "completed", output: null, error: null })),
     );
   }
@@ -302,7 +301,7 @@ export const propertyCases: readonly Case[] = [
           const claimed = await ghost.claim(queues.length, 1, queue);
           assertEquals(claimed.map(({ id, kind }) => [id, kind]), [[ids[n], `k${queue}`]]);
           const end = { id: ids[n]!, run: 1, to: "completed", output: null, error: null } as const;
-          await ghost.store.settle(ghost.id, [end]);
+          await ghost.store.settle([end]);
         }
       }
     },

@@ -215,7 +215,6 @@ export const queueCases: readonly Case[] = [
       const made = await ghost.store.insert([1, 2, 3].map(() => bareJob("new", stage.act({ do: "return" }))));
       const claimed = await ghost.claim(3);
       await ghost.store.settle(
-        ghost.id,
         claimed.map(({ id, run }) => ({ id, run, to: "put aside", delayMs: 0, error: null, alone: false })),
       );
       assertEquals(await ghost.claim(3), []);
@@ -245,7 +244,7 @@ export const queueCases: readonly Case[] = [
       for (const id of aside) {
         const { run } = claimed.find((job) => job.id === id)!;
         const back = { id, run, to: "put aside", delayMs: 0, error: null, alone: false } as const;
-        await ghost.store.settle(ghost.id, [back]);
+        await ghost.store.settle([back]);
         await pause(2);
       }
       const known = [await insert("old", 2), await insert("old", 3), await insert("old", 1)];
@@ -261,7 +260,6 @@ export const queueCases: readonly Case[] = [
       const made = await ghost.store.insert([1, 2, 3].map(() => bareJob("new", {})));
       const claimed = await ghost.claim(3);
       await ghost.store.settle(
-        ghost.id,
         claimed.map(({ id, run }) => ({ id, run, to: "put aside", delayMs: 0, error: null, alone: false })),
       );
       await ghost.store.pauseQueue("default");

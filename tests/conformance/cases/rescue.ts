@@ -129,7 +129,7 @@ export const rescueCases: readonly Case[] = [
       assertEquals((await ghost.store.beat(ghost.id)).alive, false);
       const { id, run } = old!;
       const end = { id, run, to: "completed", output: '"zombie"', error: null } as const;
-      assertEquals(await ghost.store.settle(ghost.id, [end]), ["fenced"]);
+      assertEquals(await ghost.store.settle([end]), ["fenced"]);
       assertEquals((await runtime.get(id))!.state, "running");
       gate.open();
       const job = await stage.until(runtime, id, "completed");
@@ -149,7 +149,7 @@ export const rescueCases: readonly Case[] = [
         { id, run, to: "completed", output: "1", error: null },
         { id: claimed[1]!.id, run: claimed[1]!.run, to: "cancelled", output: null, error: null },
       ] as const;
-      await ghost.store.settle(ghost.id, ends);
+      await ghost.store.settle(ends);
       const before = await Promise.all([0, 1].map((n) => other.store.get(claimed[n]!.id)));
       const rescued = await other.store.rescue(ghost.id, beat, LOST);
       assertEquals([rescued.retried, rescued.complete], [[claimed[2]!.id], true]);
@@ -165,7 +165,7 @@ export const rescueCases: readonly Case[] = [
       const [old] = await dead!.claim(1);
       const { id, run } = old!;
       const release = { id, run, to: "release", delayMs: 0, error: null, alone: false } as const;
-      await dead!.store.settle(dead!.id, [release]);
+      await dead!.store.settle([release]);
       await other!.claim(1);
       const before = await other!.store.get(id);
       const beat = (await other!.beatOf(dead!.id))!;

@@ -17,7 +17,7 @@ export const runCases: readonly Case[] = [
         runs.push(run);
         const error = to === "retry" ? { class: "error", message: "no" } as const : null;
         const settlement = { id, run, to, delayMs: 0, error, alone: false };
-        const [settled] = await ghost.store.settle(ghost.id, [settlement]);
+        const [settled] = await ghost.store.settle([settlement]);
         assertEquals(settled, to === "retry" ? "retryable" : "pending");
       }
       await ghost.store.cancel(made!.id);
@@ -34,12 +34,12 @@ export const runCases: readonly Case[] = [
       const [claimed] = await ghost.claim(1);
       const { id, run } = claimed!;
       const end = { id, run, to: "completed", output: "1", error: null } as const;
-      assertEquals(await ghost.store.settle(ghost.id, [end]), ["completed"]);
+      assertEquals(await ghost.store.settle([end]), ["completed"]);
       const before = await ghost.store.get(id);
-      assertEquals(await ghost.store.settle(ghost.id, [end]), ["fenced"]);
+      assertEquals(await ghost.store.settle([end]), ["fenced"]);
       const error = { class: "error", message: "no" } as const;
       const other = { id, run, to: "retry", delayMs: 0, error, alone: false } as const;
-      assertEquals(await ghost.store.settle(ghost.id, [other]), ["fenced"]);
+      assertEquals(await ghost.store.settle([other]), ["fenced"]);
       assertEquals(await ghost.store.get(id), before);
     },
   },
@@ -58,10 +58,10 @@ export const runCases: readonly Case[] = [
         error,
         alone: false,
       } as const));
-      assertEquals(await one!.store.settle(one!.id, stale), ["fenced", "fenced"]);
+      assertEquals(await one!.store.settle(stale), ["fenced", "fenced"]);
       const { id, run } = claimed[0]!;
       const end = { id, run, to: "completed", output: null, error: null } as const;
-      assertEquals(await two!.store.settle(two!.id, [end]), ["completed"]);
+      assertEquals(await two!.store.settle([end]), ["completed"]);
     },
   },
   {
@@ -78,7 +78,7 @@ export const runCases: readonly Case[] = [
           : { id, run: index === 5 ? run - 1 : run, to: "release", delayMs: 0, error: null, alone: false }
       ).reverse();
       const states = ["completed", "cancelled", "fenced", "pending", "cancelled", "fenced"];
-      assertEquals((await ghost.store.settle(ghost.id, ends)).map(String), states.toReversed());
+      assertEquals((await ghost.store.settle(ends)).map(String), states.toReversed());
     },
   },
   {
@@ -95,7 +95,7 @@ export const runCases: readonly Case[] = [
         const to = (["retry", "snooze", "release"] as const)[index - 2]!;
         return { id, run, to, delayMs: 0, error: to === "retry" ? error : null, alone: false };
       });
-      const settled = await ghost.store.settle(ghost.id, ends);
+      const settled = await ghost.store.settle(ends);
       assertEquals(settled.map(String), Array.from({ length: 5 }, () => "cancelled"));
       for (const { id } of claimed) {
         const job = (await ghost.store.get(id))!;

@@ -442,7 +442,7 @@ export const twinCases: readonly Case[] = [
       const { run } = (await runtime.get(failing))!;
       const error = { class: "error", message: "no" } as const;
       assertEquals(
-        await ghost.store.settle(ghost.id, [
+        await ghost.store.settle([
           { id: failing, run, to: "retry", delayMs: 0, error, alone: false },
         ]),
         ["cancelled"],
@@ -478,12 +478,12 @@ export const twinCases: readonly Case[] = [
           error: null,
           alone: false,
         } as const;
-        assertEquals(await ghost.store.settle(ghost.id, [ended]), [end]);
-        assertEquals(await ghost.store.settle(ghost.id, [released]), ["pending"]);
+        assertEquals(await ghost.store.settle([ended]), [end]);
+        assertEquals(await ghost.store.settle([released]), ["pending"]);
         assertEquals(await runtime.offer(end, args), { id: older, added: false });
         const again = await ghost.claim(2, 2);
         assertEquals(again.map(({ id }) => id), [older]);
-        await ghost.store.settle(ghost.id, [{ ...ended, id: older, run: again[0]!.run }]);
+        await ghost.store.settle([{ ...ended, id: older, run: again[0]!.run }]);
       }
     },
   },
@@ -523,7 +523,7 @@ export const twinCases: readonly Case[] = [
       const error = { class: "error", message: "no" } as const;
       const back = { delayMs: 0, error: null, alone: false };
       const before = Date.now();
-      const settled = await ghost.store.settle(ghost.id, [
+      const settled = await ghost.store.settle([
         { ...back, id: failed!.id, run: failed!.run, to: "retry", delayMs: 60_000, error },
         { ...back, id: snoozed!.id, run: snoozed!.run, to: "snooze", delayMs: 60_000 },
         { ...back, id: released!.id, run: released!.run, to: "release" },
